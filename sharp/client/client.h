@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client of in-network reduction: what a rank does to take part in a group on an aggregation node.
+//
+// Rank 0's Rendezvous is the meeting point: its address travels in NCCL's CollNet handle. Client::connect() is
+// all-or-nothing under a deadline: capabilities, plan, join, votes, commit (docs/protocol.md); every rank gets
+// the same answer, a refusal with the same reason.
+// Afterwards operations are posted in the same order on every rank and run any number in flight; nothing blocks.
+// Thread rule: connect() blocks (at most the connect timeout and a grace) on the thread that calls it; after
+// that one thread posts and tests; memory may be registered from another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sharp/wire/types.h"
+#include "transport/endpoint.h"
+#include "transport/transport.h"
+
+namespace sluice::sharp {
+
+struct ClientSettings {
+  std::vector<transport::SocketAddress> nodes;  // SLUICE_AGG; one is chosen by rank 0 (device index modulo size)
+  int node_index = 0;
+  size_t chunk_bytes = 64 * 1024;
+  int window = 16;
+  size_t latency_threshold = 4096;
+  Duration connect_timeout = std::chrono::seconds(30);
+};
+
+class Rendezvous {
+ public:
+  static Result<std::unique_ptr<Rendezvous>> open(transport::Context& context,
+                                                  const transport::SocketAddress& bind);
+  transport::ListenerAddress address() const { return listener_->address(); }
+  transport::Listener& listener() { return *listener_; }
+
+ private:
+  explicit Rendezvous(std::unique_ptr<transport::Listener> listener)
+      : listener_(std::move(listener)) {}
+  std::unique_ptr<transport::Listener> listener_;
+};
+
+// One posted operation; owned by its client, valid until test() says done or the client goes.
+struct Operation;
+
+struct AllreduceArguments {
+  const void* send = nullptr;
+  void* receive = nullptr;  // may equal send
+  size_t count = 0;         // elements
+  DataType type = DataType::float32;
+  ReduceOperator reduce_operator = ReduceOperator::sum;
+  const transport::MemoryRegion* send_region = nullptr;
+  const transport::MemoryRegion* receive_region = nullptr;
+};
+
+class Client {
+ public:
+  // handles[i] is rank i's rendezvous address; `rendezvous` is this rank's own (used by rank 0 only).
+  static Result<std::unique_ptr<Client>> connect(transport::Context& context,
+                                                 const ClientSettings& settings,
+                                                 std::span<const transport::ListenerAddress> handles,
+                                                 int rank, Rendezvous& rendezvous);
+  virtual ~Client() = default;  // never waits for anybody
+
+  // What the protocol and the nodes can do; the truth for reduceSupport.
+  static bool supports(DataType type, ReduceOperator reduce_operator);
+
+  virtual Result<std::unique_ptr<transport::MemoryRegion>> register_memory(
+      void* data, size_t size, transport::MemoryType type) = 0;
+
+  // nullptr: too many in flight, try again.
+  virtual Result<Operation*> allreduce(const AllreduceArguments& arguments) = 0;
+  // True once the result is in place; then the operation is gone. bytes (may be null): size of the result.
+  virtual Result<bool> test(Operation& operation, size_t* bytes) = 0;
+  // The client an operation belongs to (the C tables get a bare request pointer).
+  static Client& client_of(Operation& operation);
+
+  // "on: 8 ranks, node 10.0.0.1:7000 by tcp, chunk 64 KiB, window 16" for the communicator's line.
+  virtual const std::string& description() const = 0;
+};
+
+}  // namespace sluice::sharp
