@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Message channels: NCCL's send and receive on top of a Connection.
 //
-// A receiver posts grouped receives (up to 8 buffers with tags) and announces them; a sender's messages are
-// matched with the oldest announced group (transport/messages/matching.h) and written straight into the buffers.
-// Sends and receives are accepted without the peer making progress: 32 groups of receives, 32 x 8 sends.
-// A send shorter than its buffer completes with its size; a longer one is truncated to the buffer, both sides
-// report the smaller size. Zero-byte messages complete and report 0.
-// Ownership: a channel owns its connection and all of its requests; a Request pointer is valid until the call of
-// test() that says done, or until the channel goes.
+// A receiver posts grouped receives (up to 8 buffers with tags) and announces them; a sender's
+// messages are matched with the oldest announced group (transport/messages/matching.h) and written
+// straight into the buffers. Sends and receives are accepted without the peer making progress: 32
+// groups of receives, 32 x 8 sends. A send shorter than its buffer completes with its size; a
+// longer one is truncated to the buffer, both sides report the smaller size. Zero-byte messages
+// complete and report 0. Ownership: a channel owns its connection and all of its requests; a
+// Request pointer is valid until the call of test() that says done, or until the channel goes.
 // Thread rule: as Connection: one thread drives a channel at a time.
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace sluice::transport {
 
-inline constexpr int kMaxGroup = 8;             // buffers of one grouped receive
-inline constexpr int kMaxReceiveGroups = 32;    // outstanding per channel
+inline constexpr int kMaxGroup = 8;           // buffers of one grouped receive
+inline constexpr int kMaxReceiveGroups = 32;  // outstanding per channel
 inline constexpr int kMaxSends = kMaxReceiveGroups * kMaxGroup;
 
 struct ReceiveBuffer {
@@ -53,7 +53,8 @@ struct Request {
 class Channel {
  public:
   virtual ~Channel() = default;
-  // Progresses the connection unless the request is done already. When done, the request is free again.
+  // Progresses the connection unless the request is done already. When done, the request is free
+  // again.
   Result<Completion> test(Request& request);
   Connection& connection() { return *connection_; }
 
