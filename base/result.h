@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results and errors: how every fallible function of Sluice answers.
 //
-// An Error says what kind of failure it was (so that the plugin can turn it into an ncclResult_t, in
-// one place: plugin/result_code.h), the errno where the system gave one, and a sentence that names who,
-// what and what to do. The first function that decides something failed logs it; callers only pass it on.
+// An Error says what kind of failure it was (so that the plugin can turn it into an ncclResult_t,
+// in one place: plugin/result_code.h), the errno where the system gave one, and a sentence that
+// names who, what and what to do. The first function that decides something failed logs it; callers
+// only pass it on.
 #pragma once
 
 #include <cstring>
@@ -39,7 +40,8 @@ using Status = Result<void>;
 }
 
 // `message` says what was tried on whom; the system's own text is appended.
-[[nodiscard]] inline tl::unexpected<Error> fail_errno(int system_errno, const std::string& message) {
+[[nodiscard]] inline tl::unexpected<Error> fail_errno(int system_errno,
+                                                      const std::string& message) {
   return tl::unexpected<Error>(Error{ErrorKind::system, system_errno,
                                      message + ": " + std::strerror(system_errno) + " (errno " +
                                          std::to_string(system_errno) + ")"});
