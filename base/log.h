@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logging: a Logger is handed to whoever may log; there is no global one.
 //
-// Rules (after UCX): lower case, one line, no "=", exact cause with errno text, addresses and numbers
-// included. A warning is something a site engineer should read; everything else is info.
-// Thread rule: a Logger may be used from any thread at once; the sink must allow that (NCCL's does).
+// Rules (after UCX): lower case, one line, no "=", exact cause with errno text, addresses and
+// numbers included. A warning is something a site engineer should read; everything else is info.
+// Thread rule: a Logger may be used from any thread at once; the sink must allow that (NCCL's
+// does).
 #pragma once
 
 #include <atomic>
