@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration: one table of parameters, read from everywhere NCCL users put settings.
 //
-// Which source wins, first to last: environment, NCCL_CONF_FILE (else ~/.nccl.conf), /etc/nccl.conf,
-// the file named by SLUICE_CONFIG, the default. A bad value is warned about with the accepted range and the
-// next source or the default is used; unknown SLUICE_* and misspelt NCCL_SOCKET_*/NCCL_IB_* names are warned
-// about with the nearest known name. The table (base/parameters.cc) also generates docs/configuration.md.
-// Thread rule: a Configuration is immutable once loaded.
+// Which source wins, first to last: environment, NCCL_CONF_FILE (else ~/.nccl.conf),
+// /etc/nccl.conf, the file named by SLUICE_CONFIG, the default. A bad value is warned about with
+// the accepted range and the next source or the default is used; unknown SLUICE_* and misspelt
+// NCCL_SOCKET_*/NCCL_IB_* names are warned about with the nearest known name. The table
+// (base/parameters.cc) also generates docs/configuration.md. Thread rule: a Configuration is
+// immutable once loaded.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +34,19 @@ enum class Parameter {
   nccl_ib_tc,                    // integer -1..255
   nccl_sharp_disable,            // flag
   // ours
-  sluice_config,                 // text: file name
-  sluice_transport,              // choice: auto, tcp, shm
-  sluice_cma,                    // flag
-  sluice_shm_ring_bytes,         // bytes
-  sluice_socket_buffer,          // bytes
-  sluice_connect_timeout,        // duration
-  sluice_accept_timeout,         // duration, "off" = never; default: as connect timeout
-  sluice_peer_timeout,           // duration, "off" = never
-  sluice_lane,                   // integer -1..7
-  sluice_agg,                    // text: host:port[,host:port...]
-  sluice_chunk_size,             // bytes, of the streaming class
-  sluice_window,                 // integer, chunks in flight per group and class
-  sluice_latency_threshold,      // bytes, at most 4096: larger operations stream
+  sluice_config,             // text: file name
+  sluice_transport,          // choice: auto, tcp, shm
+  sluice_cma,                // flag
+  sluice_shm_ring_bytes,     // bytes
+  sluice_socket_buffer,      // bytes
+  sluice_connect_timeout,    // duration
+  sluice_accept_timeout,     // duration, "off" = never; default: as connect timeout
+  sluice_peer_timeout,       // duration, "off" = never
+  sluice_lane,               // integer -1..7
+  sluice_agg,                // text: host:port[,host:port...]
+  sluice_chunk_size,         // bytes, of the streaming class
+  sluice_window,             // integer, chunks in flight per group and class
+  sluice_latency_threshold,  // bytes, at most 4096: larger operations stream
   count_
 };
 
@@ -59,10 +60,10 @@ struct ParameterInfo {
   const char* name;
   ParameterType type;
   const char* default_value;
-  int64_t minimum;       // integer, bytes; milliseconds for durations
+  int64_t minimum;  // integer, bytes; milliseconds for durations
   int64_t maximum;
-  const char* choices;   // "auto,tcp,shm" for choice
-  const char* doc;       // one line
+  const char* choices;  // "auto,tcp,shm" for choice
+  const char* doc;      // one line
 };
 
 std::span<const ParameterInfo> parameter_table();
@@ -72,8 +73,8 @@ class Configuration {
  public:
   // Where settings are looked up; tests give their own.
   struct Origin {
-    std::function<const char*(const char*)> get;             // getenv
-    std::function<std::vector<std::string>()> names;         // all names in the environment
+    std::function<const char*(const char*)> get;      // getenv
+    std::function<std::vector<std::string>()> names;  // all names in the environment
     std::string etc_file = "/etc/nccl.conf";
     static Origin process();
   };
