@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transport: connections between two processes, designed for RDMA first.
 //
-// A receiver *announces* windows of its memory (address, size, key); the peer *writes* straight into an
-// announced window, and each write delivers a small record to the receiver once all its bytes are there.
-// Small ordered *messages* carry everything else. verbs maps this 1:1 (RDMA WRITE + immediate, SEND); tcp
-// emulates a write by framing bytes that the receiver reads straight into the window; shm by
-// process_vm_writev, or by a bounded ring where that is not allowed.
+// A receiver *announces* windows of its memory (address, size, key); the peer *writes* straight
+// into an announced window, and each write delivers a small record to the receiver once all its
+// bytes are there. Small ordered *messages* carry everything else. verbs maps this 1:1 (RDMA WRITE
+// + immediate, SEND); tcp emulates a write by framing bytes that the receiver reads straight into
+// the window; shm by process_vm_writev, or by a bounded ring where that is not allowed.
 //
-// Thread rule: a Connection is driven by one thread at a time (NCCL's progress thread). Memory may be
-// registered and deregistered from another thread meanwhile. Different connections are independent.
-// Nothing here blocks: posting only queues and returns; the caller bounds how much it posts.
-// Errors: the first error of a connection sticks and is returned by every later call.
-// Sizes are bytes, addresses are this process's virtual addresses unless said otherwise.
+// Thread rule: a Connection is driven by one thread at a time (NCCL's progress thread). Memory may
+// be registered and deregistered from another thread meanwhile. Different connections are
+// independent. Nothing here blocks: posting only queues and returns; the caller bounds how much it
+// posts. Errors: the first error of a connection sticks and is returned by every later call. Sizes
+// are bytes, addresses are this process's virtual addresses unless said otherwise.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ const char* name_of(Kind kind);
 
 enum class MemoryType { host, cuda };
 
-// Memory that a connection may send from or announce. Owned by whoever registered it; must outlive every
-// post that names it. Transports that need keys derive from it.
+// Memory that a connection may send from or announce. Owned by whoever registered it; must outlive
+// every post that names it. Transports that need keys derive from it.
 class MemoryRegion {
  public:
   MemoryRegion(std::byte* address, size_t size, MemoryType type)
@@ -73,13 +73,13 @@ struct RemoteWindow {
   uint64_t key = 0;
 };
 
-inline constexpr size_t kMaxRecord = 128;           // bytes that travel with a write
-inline constexpr size_t kMaxNote = 256;             // bytes that travel with an announcement
-inline constexpr size_t kMaxWindowsPerNote = 8;     // windows in one announcement
-inline constexpr size_t kMaxMessage = 4096 + 256;   // bytes of a message
+inline constexpr size_t kMaxRecord = 128;          // bytes that travel with a write
+inline constexpr size_t kMaxNote = 256;            // bytes that travel with an announcement
+inline constexpr size_t kMaxWindowsPerNote = 8;    // windows in one announcement
+inline constexpr size_t kMaxMessage = 4096 + 256;  // bytes of a message
 
-// Called from within Connection::progress(), on the caller's thread; spans are valid during the call only.
-// May post on the same connection. An error returned here fails the connection with it.
+// Called from within Connection::progress(), on the caller's thread; spans are valid during the
+// call only. May post on the same connection. An error returned here fails the connection with it.
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
@@ -101,17 +101,17 @@ enum class Confirm {
 
 struct Write {
   RemoteWindow window;
-  uint64_t offset = 0;                    // into the window
-  const std::byte* data = nullptr;        // stays valid until on_written(token)
-  size_t size = 0;                        // 0 delivers the record alone
-  const MemoryRegion* region = nullptr;   // of data; may be null for transports that need no keys
-  std::span<const std::byte> record;      // copied; at most kMaxRecord
-  uint64_t token = 0;                     // given back by on_written()
+  uint64_t offset = 0;                   // into the window
+  const std::byte* data = nullptr;       // stays valid until on_written(token)
+  size_t size = 0;                       // 0 delivers the record alone
+  const MemoryRegion* region = nullptr;  // of data; may be null for transports that need no keys
+  std::span<const std::byte> record;     // copied; at most kMaxRecord
+  uint64_t token = 0;                    // given back by on_written()
   Confirm confirm = Confirm::landed;
 };
 
-// Order: messages and announcements arrive in the order they were posted, relative to each other. Writes are
-// delivered once each, whole, in any order relative to everything else.
+// Order: messages and announcements arrive in the order they were posted, relative to each other.
+// Writes are delivered once each, whole, in any order relative to everything else.
 class Connection {
  public:
   virtual ~Connection() = default;
@@ -123,9 +123,12 @@ class Connection {
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(void* data, size_t size,
                                                                 MemoryType type) = 0;
 
-  // Lets the peer write into the windows until they are withdrawn. Announcing a window id again replaces it.
-  virtual Status announce(std::span<const LocalWindow> windows, std::span<const std::byte> note) = 0;
-  // Local: from here on nothing is written there; a write that still comes is a protocol error of the peer.
+  // Lets the peer write into the windows until they are withdrawn. Announcing a window id again
+  // replaces it.
+  virtual Status announce(std::span<const LocalWindow> windows,
+                          std::span<const std::byte> note) = 0;
+  // Local: from here on nothing is written there; a write that still comes is a protocol error of
+  // the peer.
   virtual void withdraw(WindowId window) = 0;
   virtual Status send_message(std::span<const std::byte> head, std::span<const std::byte> body) = 0;
   virtual Status write(const Write& write) = 0;
@@ -137,8 +140,8 @@ class Connection {
   // The first error, sticky; OK while the connection lives. Cheap.
   virtual Status status() const = 0;
 
-  // For event loops (daemons); NCCL's threads poll instead. prepare_wait() returns false when progress() has
-  // work at once; otherwise event_fd() becomes readable (epoll) when it may have.
+  // For event loops (daemons); NCCL's threads poll instead. prepare_wait() returns false when
+  // progress() has work at once; otherwise event_fd() becomes readable (epoll) when it may have.
   virtual int event_fd() const = 0;
   virtual bool prepare_wait() = 0;
 
