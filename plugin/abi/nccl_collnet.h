@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's CollNet plugin tables, API v6 to v12, declared by us from the public facts. Layouts are checked
-// against tests/data/abi-layout.txt.
+// NCCL's CollNet plugin tables, API v6 to v12, declared by us from the public facts. Layouts are
+// checked against tests/data/abi-layout.txt.
 #pragma once
 
 #include "plugin/abi/nccl_net.h"
@@ -50,9 +50,8 @@ using CollNetV7 = CollNetV6Or7<NetPropertiesV7>;
 
 template <typename Sge>
 using AllGatherFunction = ncclResult_t (*)(void* collComm, void* sendData, int nRecvParts,
-                                           Sge* recvParts, size_t bytesPerRank,
-                                           size_t windowOffset, size_t windowBytes,
-                                           void* sendMhandle, void** request);
+                                           Sge* recvParts, size_t bytesPerRank, size_t windowOffset,
+                                           size_t windowBytes, void* sendMhandle, void** request);
 template <typename Sge>
 using ReduceScatterFunction = ncclResult_t (*)(void* collComm, int nSendParts, Sge* sendParts,
                                                void* recvData, size_t bytesPerRank,

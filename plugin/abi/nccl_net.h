@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's net plugin tables, API v6 to v12, declared by us from the public facts. Layouts are checked against
-// tests/data/abi-layout.txt. One struct per distinct layout; Abi<V> (plugin/abi/versions.h) maps versions to them.
+// NCCL's net plugin tables, API v6 to v12, declared by us from the public facts. Layouts are
+// checked against tests/data/abi-layout.txt. One struct per distinct layout; Abi<V>
+// (plugin/abi/versions.h) maps versions to them.
 #pragma once
 
 #include "plugin/abi/nccl_types.h"

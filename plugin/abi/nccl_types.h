@@ -65,13 +65,13 @@ typedef struct {
 
 namespace sluice::abi {
 
-inline constexpr int kHandleBytes = 128;       // NCCL_NET_HANDLE_MAXSIZE
-inline constexpr int kMaxRequests = 32;        // NCCL_NET_MAX_REQUESTS, 8 in v6 headers
-inline constexpr int kMaxReceives = 8;         // buffers of one grouped receive
-inline constexpr int kPointerHost = 0x1;       // NCCL_PTR_HOST
-inline constexpr int kPointerCuda = 0x2;       // NCCL_PTR_CUDA
-inline constexpr int kPointerDmaBuf = 0x4;     // NCCL_PTR_DMABUF
-inline constexpr int kDeviceHost = 0;          // NCCL_NET_DEVICE_HOST
+inline constexpr int kHandleBytes = 128;    // NCCL_NET_HANDLE_MAXSIZE
+inline constexpr int kMaxRequests = 32;     // NCCL_NET_MAX_REQUESTS, 8 in v6 headers
+inline constexpr int kMaxReceives = 8;      // buffers of one grouped receive
+inline constexpr int kPointerHost = 0x1;    // NCCL_PTR_HOST
+inline constexpr int kPointerCuda = 0x2;    // NCCL_PTR_CUDA
+inline constexpr int kPointerDmaBuf = 0x4;  // NCCL_PTR_DMABUF
+inline constexpr int kDeviceHost = 0;       // NCCL_NET_DEVICE_HOST
 inline constexpr int kOldestVersion = 6;
 inline constexpr int kNewestVersion = 12;
 
