@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of in-network reduction: what a rank does to take part in a group on an aggregation node.
+// The client of in-network reduction: what a rank does to take part in a group on an aggregation
+// node.
 //
-// Rank 0's Rendezvous is the meeting point: its address travels in NCCL's CollNet handle. Client::connect() is
-// all-or-nothing under a deadline: capabilities, plan, join, votes, commit (docs/protocol.md); every rank gets
-// the same answer, a refusal with the same reason.
-// Afterwards operations are posted in the same order on every rank and run any number in flight; nothing blocks.
-// Thread rule: connect() blocks (at most the connect timeout and a grace) on the thread that calls it; after
-// that one thread posts and tests; memory may be registered from another.
+// Rank 0's Rendezvous is the meeting point: its address travels in NCCL's CollNet handle.
+// Client::connect() is all-or-nothing under a deadline: capabilities, plan, join, votes, commit
+// (docs/protocol.md); every rank gets the same answer, a refusal with the same reason. Afterwards
+// operations are posted in the same order on every rank and run any number in flight; nothing
+// blocks. Thread rule: connect() blocks (at most the connect timeout and a grace) on the thread
+// that calls it; after that one thread posts and tests; memory may be registered from another.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@
 namespace sluice::sharp {
 
 struct ClientSettings {
-  std::vector<transport::SocketAddress> nodes;  // SLUICE_AGG; one is chosen by rank 0 (device index modulo size)
+  std::vector<transport::SocketAddress>
+      nodes;  // SLUICE_AGG; one is chosen by rank 0 (device index modulo size)
   int node_index = 0;
   size_t chunk_bytes = 64 * 1024;
   int window = 16;
@@ -59,11 +61,11 @@ struct AllreduceArguments {
 
 class Client {
  public:
-  // handles[i] is rank i's rendezvous address; `rendezvous` is this rank's own (used by rank 0 only).
-  static Result<std::unique_ptr<Client>> connect(transport::Context& context,
-                                                 const ClientSettings& settings,
-                                                 std::span<const transport::ListenerAddress> handles,
-                                                 int rank, Rendezvous& rendezvous);
+  // handles[i] is rank i's rendezvous address; `rendezvous` is this rank's own (used by rank 0
+  // only).
+  static Result<std::unique_ptr<Client>> connect(
+      transport::Context& context, const ClientSettings& settings,
+      std::span<const transport::ListenerAddress> handles, int rank, Rendezvous& rendezvous);
   virtual ~Client() = default;  // never waits for anybody
 
   // What the protocol and the nodes can do; the truth for reduceSupport.
@@ -74,7 +76,8 @@ class Client {
 
   // nullptr: too many in flight, try again.
   virtual Result<Operation*> allreduce(const AllreduceArguments& arguments) = 0;
-  // True once the result is in place; then the operation is gone. bytes (may be null): size of the result.
+  // True once the result is in place; then the operation is gone. bytes (may be null): size of the
+  // result.
   virtual Result<bool> test(Operation& operation, size_t* bytes) = 0;
   // The client an operation belongs to (the C tables get a bare request pointer).
   static Client& client_of(Operation& operation);
