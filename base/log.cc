@@ -7,7 +7,6 @@
 namespace sluice {
 namespace {
 
-
 const char* name_of(LogLevel level) {
   switch (level) {
     case LogLevel::warn:

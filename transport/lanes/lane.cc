@@ -25,7 +25,9 @@ LaneDecision decide(int lane, const char* source, std::string warning) {
           format_text("lane %d (%s)", lane, source), std::move(warning)};
 }
 
-bool in_range(int lane) { return lane >= 0 && lane < kLanes; }
+bool in_range(int lane) {
+  return lane >= 0 && lane < kLanes;
+}
 
 std::string refusal(const char* setting, int value) {
   return format_text("%s %d is refused: lanes are numbered 0 to %d", setting, value, kLanes - 1);
@@ -58,8 +60,8 @@ LaneDecision choose_lane(const LaneRequest& request) {
               std::move(warning)};
     }
     if (!warning.empty()) warning += "; ";
-    warning += format_text("NCCL_IB_TC %d is refused: a traffic class is 0 to 255",
-                           request.verbatim_tos);
+    warning +=
+        format_text("NCCL_IB_TC %d is refused: a traffic class is 0 to 255", request.verbatim_tos);
   }
   return decide(kDefaultLane, "default", std::move(warning));
 }

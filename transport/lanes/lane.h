@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes: which class of the network a communicator's traffic travels in.
 //
-// A lane has two classes on the wire, in order (small messages, control) and adaptive (bulk). The map from lane
-// to classes is data, one table per kind of fabric; here the one for Linux switches and plain TCP. Which lane
-// a communicator gets without a site policy: an explicit setting, else NCCL's trafficClass (a lane number), else
-// NCCL_IB_TC verbatim (lane marking off), else lane 1. Lane 0 is Sluice's own control traffic.
-// Thread rule: pure functions, any thread.
+// A lane has two classes on the wire, in order (small messages, control) and adaptive (bulk). The
+// map from lane to classes is data, one table per kind of fabric; here the one for Linux switches
+// and plain TCP. Which lane a communicator gets without a site policy: an explicit setting, else
+// NCCL's trafficClass (a lane number), else NCCL_IB_TC verbatim (lane marking off), else lane 1.
+// Lane 0 is Sluice's own control traffic. Thread rule: pure functions, any thread.
 #pragma once
 
 #include <optional>
@@ -34,8 +34,8 @@ struct LaneRequest {
 struct LaneDecision {
   std::optional<int> lane;  // empty: marking off, a type-of-service byte taken verbatim
   LaneClasses classes;
-  std::string rule;         // "lane 2 (SLUICE_LANE)": for the communicator's log line
-  std::string warning;      // a setting that was refused, and why; empty: none
+  std::string rule;     // "lane 2 (SLUICE_LANE)": for the communicator's log line
+  std::string warning;  // a setting that was refused, and why; empty: none
 };
 
 LaneDecision choose_lane(const LaneRequest& request);
