@@ -138,8 +138,10 @@ void Loader::check(const std::string& name, const std::string& where) {
     SLUICE_WARN(logger_, env, "unknown setting %s in %s has no effect: did you mean %s?",
                 shown.c_str(), where.c_str(), result.nearest.c_str());
   } else {
-    SLUICE_WARN(logger_, env, "unknown setting %s in %s has no effect: 'sluice config' lists all",
-                shown.c_str(), where.c_str());
+    SLUICE_WARN(logger_, env,
+                "unknown setting %s in %s has no effect: the nearest known name is %s, "
+                "'sluice config' lists all",
+                shown.c_str(), where.c_str(), result.nearest.c_str());
   }
 }
 

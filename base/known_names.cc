@@ -113,7 +113,8 @@ NameCheck check_name(std::string_view name) {
   const Nearest nearest = nearest_of(name, nccl ? "NCCL_" : "SLUICE_");
   const size_t allowed = ours ? std::max<size_t>(3, name.size() / 3) : slips_allowed(name);
   if (nearest.distance <= allowed) return {NameVerdict::misspelt, std::string(nearest.name)};
-  return {ours ? NameVerdict::unknown : NameVerdict::fine, {}};
+  if (ours) return {NameVerdict::unknown, std::string(nearest.name)};
+  return {};
 }
 
 }  // namespace sluice

@@ -11,13 +11,13 @@ namespace sluice {
 
 enum class NameVerdict {
   fine,      // ours, NCCL's, or nobody's business here
-  unknown,   // looks like ours but is no setting of this version
+  unknown,   // of our family, but no setting of this version; `nearest` is far
   misspelt,  // close to `nearest`
 };
 
 struct NameCheck {
   NameVerdict verdict = NameVerdict::fine;
-  std::string nearest;  // empty when no known name is near
+  std::string nearest;  // empty when fine
 };
 
 NameCheck check_name(std::string_view name);

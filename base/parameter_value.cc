@@ -97,6 +97,7 @@ std::optional<ParameterValue> in_range(const ParameterInfo& info, std::string_vi
 }
 
 std::string with_unit(int64_t number, std::span<const Unit> units) {
+  if (number == 0) return std::string("0") + units.front().name;
   const Unit* best = nullptr;
   for (const Unit& unit : units) {
     const bool longer = best != nullptr && unit.factor <= best->factor;
@@ -152,7 +153,7 @@ std::string duration_text(int64_t milliseconds) {
 std::string accepted_values(const ParameterInfo& info) {
   switch (info.type) {
     case ParameterType::text:
-      return "a text";
+      return "any text";
     case ParameterType::choice: {
       const std::vector<std::string_view> choices = choices_of(info);
       std::string text;

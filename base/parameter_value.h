@@ -24,7 +24,7 @@ struct ParameterValue {
 // Nothing when the text is not accepted. An empty text is accepted for texts only.
 std::optional<ParameterValue> parse_value(const ParameterInfo& info, std::string_view text);
 
-// "a whole number from -2 to 16", "auto, tcp or shm", "a time from 10ms to 1h, or off"
+// "any text", "a whole number from -2 to 16", "auto, tcp or shm", "a time from 10ms to 1h, or off"
 std::string accepted_values(const ParameterInfo& info);
 // "integer", "bytes", ...
 const char* name_of(ParameterType type);
