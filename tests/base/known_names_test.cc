@@ -63,7 +63,6 @@ TEST(KnownNames, SlipsAreFound) {
            std::pair("NCCL_IB_GID_INDX", "NCCL_IB_GID_INDEX"),
            std::pair("NCCL_IB_HAC", "NCCL_IB_HCA"),
            std::pair("NCCL_SHARP_DISABEL", "NCCL_SHARP_DISABLE"),
-           std::pair("SLUICE_AGGREGATOR", "SLUICE_AGG"),
            std::pair("SLUICE_AGGS", "SLUICE_AGG"),
            std::pair("SLUICE_LANES", "SLUICE_LANE"),
            std::pair("SLUCIE_AGG", "SLUICE_AGG"),
