@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/settings.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace sluice::plugin {
+namespace {
+
+constexpr int kMostStreams = 64;
+
+int value_if_set(const Configuration& configuration, Parameter parameter) {
+  return configuration.is_set(parameter) ? static_cast<int>(configuration.integer(parameter)) : -1;
+}
+
+// NCCL's two parameters multiply: threads that drive sockets, and sockets of each. Sluice drives
+// all from NCCL's own progress thread, so only the product counts; automatic (-2) and 0 mean one.
+int streams_of(const Configuration& configuration) {
+  const auto factor = [&](Parameter parameter) {
+    return std::max<int64_t>(1, configuration.integer(parameter));
+  };
+  const int64_t product =
+      factor(Parameter::nccl_socket_nthreads) * factor(Parameter::nccl_nsocks_perthread);
+  return static_cast<int>(std::min<int64_t>(product, kMostStreams));
+}
+
+transport::TransportChoice transport_choice(const std::string& text) {
+  if (text == "tcp") return transport::TransportChoice::tcp;
+  if (text == "shm") return transport::TransportChoice::shm;
+  return transport::TransportChoice::automatic;
+}
+
+const char* name_of(transport::TransportChoice choice) {
+  switch (choice) {
+    case transport::TransportChoice::tcp:
+      return "tcp";
+    case transport::TransportChoice::shm:
+      return "shm";
+    case transport::TransportChoice::automatic:
+      break;
+  }
+  return "auto";
+}
+
+Result<std::vector<transport::SocketAddress>> parse_nodes(std::string_view list) {
+  std::vector<transport::SocketAddress> nodes;
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    const std::string entry(list.substr(0, comma));
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    if (entry.empty()) continue;
+    auto address = transport::SocketAddress::parse(entry);
+    if (!address) return fail(address.error());
+    nodes.push_back(*address);
+  }
+  if (nodes.empty()) {
+    return fail(ErrorKind::invalid_usage, "SLUICE_AGG names no aggregation node (host:port)");
+  }
+  return nodes;
+}
+
+}  // namespace
+
+transport::LaneDecision choose_lane(const Configuration& configuration, int traffic_class) {
+  transport::LaneRequest request;
+  request.explicit_lane = value_if_set(configuration, Parameter::sluice_lane);
+  request.traffic_class = traffic_class;
+  request.verbatim_tos = value_if_set(configuration, Parameter::nccl_ib_tc);
+  return transport::choose_lane(request);
+}
+
+transport::Settings transport_settings(const Configuration& configuration,
+                                       const transport::LaneDecision& lane) {
+  transport::Settings settings;
+  settings.choice = transport_choice(configuration.text(Parameter::sluice_transport));
+  settings.cross_memory_attach = configuration.flag(Parameter::sluice_cma);
+  settings.streams = streams_of(configuration);
+  settings.socket_buffer = static_cast<int>(configuration.bytes(Parameter::sluice_socket_buffer));
+  settings.in_order_tos = lane.classes.in_order_tos;
+  settings.adaptive_tos = lane.classes.adaptive_tos;
+  settings.shm_ring_bytes = configuration.bytes(Parameter::sluice_shm_ring_bytes);
+  settings.connect_timeout = configuration.duration(Parameter::sluice_connect_timeout);
+  settings.accept_timeout = configuration.is_set(Parameter::sluice_accept_timeout)
+                                ? configuration.duration(Parameter::sluice_accept_timeout)
+                                : settings.connect_timeout;
+  settings.peer_timeout = configuration.duration(Parameter::sluice_peer_timeout);
+  settings.connect_retries =
+      static_cast<int>(configuration.integer(Parameter::nccl_socket_retry_cnt));
+  settings.retry_sleep =
+      std::chrono::milliseconds(configuration.integer(Parameter::nccl_socket_retry_sleep_msec));
+  return settings;
+}
+
+Result<sharp::ClientSettings> client_settings(const Configuration& configuration) {
+  if (configuration.flag(Parameter::nccl_sharp_disable)) {
+    return fail(ErrorKind::refused, "NCCL_SHARP_DISABLE is set");
+  }
+  if (configuration.text(Parameter::sluice_agg).empty()) {
+    return fail(ErrorKind::refused, "SLUICE_AGG names no aggregation node");
+  }
+  auto nodes = parse_nodes(configuration.text(Parameter::sluice_agg));
+  if (!nodes) return fail(std::move(nodes).error());
+  sharp::ClientSettings settings;
+  settings.nodes = *std::move(nodes);
+  settings.chunk_bytes = configuration.bytes(Parameter::sluice_chunk_size);
+  settings.window = static_cast<int>(configuration.integer(Parameter::sluice_window));
+  settings.latency_threshold = configuration.bytes(Parameter::sluice_latency_threshold);
+  settings.connect_timeout = configuration.duration(Parameter::sluice_connect_timeout);
+  return settings;
+}
+
+std::string text_of(const transport::Settings& settings, const transport::LaneDecision& lane) {
+  return format_text("transport %s, %d tcp stream%s, %s", name_of(settings.choice),
+                     settings.streams, settings.streams == 1 ? "" : "s", lane.rule.c_str());
+}
+
+}  // namespace sluice::plugin
