@@ -203,12 +203,12 @@ Configuration::Origin Configuration::Origin::process() {
   Origin origin;
   origin.get = [](const char* name) -> const char* { return std::getenv(name); };
   origin.names = [] {
-    std::vector<std::string> names;
+    std::vector<std::string> found;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
       const std::string_view text = *entry;
-      names.emplace_back(text.substr(0, text.find('=')));
+      found.emplace_back(text.substr(0, text.find('=')));
     }
-    return names;
+    return found;
   };
   return origin;
 }

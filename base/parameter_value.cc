@@ -30,7 +30,7 @@ constexpr std::array<Unit, 9> kByteUnits = {{{"", 1},
                                              {"GiB", 1LL << 30}}};
 // A bare number is seconds, as in the timeouts of NCCL's own documentation.
 constexpr std::array<Unit, 5> kTimeUnits = {
-    {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}}};
+    {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
 
 bool same_word(std::string_view left, std::string_view right) {
   return left.size() == right.size() && ::strncasecmp(left.data(), right.data(), left.size()) == 0;
@@ -98,10 +98,10 @@ std::optional<ParameterValue> in_range(const ParameterInfo& info, std::string_vi
 
 std::string with_unit(int64_t number, std::span<const Unit> units) {
   if (number == 0) return std::string("0") + units.front().name;
-  const Unit* best = nullptr;
+  // The first of equal factors: "64K", not "64KiB".
+  const Unit* best = &units.front();
   for (const Unit& unit : units) {
-    const bool longer = best != nullptr && unit.factor <= best->factor;
-    if (number % unit.factor == 0 && !longer) best = &unit;
+    if (number % unit.factor == 0 && unit.factor > best->factor) best = &unit;
   }
   return std::to_string(number / best->factor) + best->name;
 }

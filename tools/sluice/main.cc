@@ -35,6 +35,7 @@ int print_config(bool explain, bool markdown, bool json) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory may well end a tool
 int main(int argument_count, char** arguments) {
   CLI::App app("Sluice: NCCL plugin with in-network reduction");
   app.require_subcommand(1);
