@@ -12,14 +12,25 @@ namespace {
 constexpr int kMaxComms = 1 << 16;             // no limit of ours
 constexpr size_t kMaxBytes = size_t{1} << 40;  // the largest NCCL accepts
 
-Device make_device(const transport::Interface& interface, size_t index) {
+constexpr const char* kSysfs = "/sys";
+
+using transport::tcp::Family;
+using transport::tcp::Interface;
+
+Family family_of(const std::string& text) {
+  if (text == "AF_INET") return Family::ipv4;
+  if (text == "AF_INET6") return Family::ipv6;
+  return Family::any;
+}
+
+Device make_device(const Interface& interface, size_t index) {
   Device device;
   DeviceProperties& properties = device.properties;
   properties.name = interface.name;
-  properties.pci_path = interface.pci_path;
+  properties.pci_path = transport::tcp::interface_path(interface.name, kSysfs);
   properties.guid = index;
   properties.pointer_support = abi::kPointerHost;
-  properties.speed = interface.speed;
+  properties.speed = transport::tcp::interface_speed(interface.name, kSysfs);
   properties.max_comms = kMaxComms;
   properties.max_receives = abi::kMaxReceives;
   properties.device_type = abi::kDeviceHost;
@@ -34,15 +45,23 @@ Device make_device(const transport::Interface& interface, size_t index) {
 }  // namespace
 
 Result<DeviceList> find_devices(const Configuration& configuration, const Logger& logger) {
-  auto interfaces = transport::find_interfaces(configuration.text(Parameter::nccl_socket_ifname),
-                                               configuration.text(Parameter::nccl_socket_family));
+  auto interfaces = transport::tcp::list_interfaces();
   if (!interfaces) {
     SLUICE_WARN(logger, init, "%s", interfaces.error().message.c_str());
     return fail(std::move(interfaces).error());
   }
+  const std::string& filter = configuration.text(Parameter::nccl_socket_ifname);
+  const std::string& family = configuration.text(Parameter::nccl_socket_family);
   DeviceList devices;
-  for (const transport::Interface& interface : *interfaces) {
+  for (const Interface& interface :
+       transport::tcp::choose_interfaces(*interfaces, filter, family_of(family))) {
     devices.push_back(make_device(interface, devices.size()));
+  }
+  if (devices.empty()) {
+    SLUICE_WARN(
+        logger, init,
+        "no network interface that is up fits NCCL_SOCKET_IFNAME '%s' and NCCL_SOCKET_FAMILY '%s'",
+        filter.c_str(), family.c_str());
   }
   return devices;
 }

@@ -46,9 +46,23 @@ std::shared_ptr<CommunicatorContext> find_locked(const ContextKey& key) {
     if (arguments.role != key.role || arguments.per_communicator != key.per_communicator) {
       return false;
     }
-    return !key.per_communicator || context.get() == key.pointer;
+    return key.per_communicator ? context.get() == key.pointer
+                                : arguments.traffic_class == key.traffic_class;
   });
   return found == state->contexts.end() ? nullptr : *found;
+}
+
+// API v10 gives a traffic class with each connect instead of once: each class gets a context of its
+// own.
+std::shared_ptr<CommunicatorContext> open_for_class_locked(const ContextKey& key) {
+  const auto base = find_locked({key.role, false, nullptr, -1});
+  if (base == nullptr) return nullptr;
+  InitArguments arguments = base->arguments();
+  arguments.traffic_class = key.traffic_class;
+  auto context = std::make_shared<CommunicatorContext>(arguments, base->logger(),
+                                                       base->configuration(), state->devices);
+  context->log_communicator_line();
+  return state->contexts.emplace_back(std::move(context));
 }
 
 // Takes out every listen that `belongs`, to be ended without the lock.
@@ -116,6 +130,9 @@ Result<std::shared_ptr<CommunicatorContext>> find_context(const ContextKey& key)
   {
     const std::lock_guard lock(state_mutex);
     if (auto context = find_locked(key)) return context;
+    if (!key.per_communicator && key.traffic_class != -1) {
+      if (auto context = open_for_class_locked(key)) return context;
+    }
   }
   return reject(key.per_communicator
                     ? format_text("%p is no context that init gave out", key.pointer)

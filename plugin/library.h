@@ -22,6 +22,7 @@ struct ContextKey {
   Role role = Role::net;
   bool per_communicator = false;
   const void* pointer = nullptr;
+  int traffic_class = -1;  // of one connect, API v10
 };
 
 // Makes and keeps a context; before v11 a second init of a role finds the first one's.

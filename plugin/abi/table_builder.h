@@ -231,13 +231,17 @@ inline ncclResult_t test(void* request, int* done, int* sizes) {
   });
 }
 
+inline int traffic_class_of(const abi::NetCommConfig* config) {
+  return config == nullptr ? -1 : config->trafficClass;
+}
+
 template <int Version, typename Table>
 constexpr void fill_net_setup(Table& table) {
   if constexpr (per_communicator(Version)) {
     table.init = [](void** context, uint64_t communicator, abi::NetCommConfig* config,
                     ncclDebugLogger_t log, ncclProfilerCallback_t) {
-      const int traffic_class = config == nullptr ? -1 : config->trafficClass;
-      return init(net::init, {Role::net, Version, true, communicator, traffic_class, log}, context);
+      return init(net::init,
+                  {Role::net, Version, true, communicator, traffic_class_of(config), log}, context);
     };
     table.connect = [](void* context, int device, void* handle, void** send_comm,
                        ncclNetDeviceHandle_t** offload) {
@@ -251,9 +255,10 @@ constexpr void fill_net_setup(Table& table) {
       return init(net::init, {Role::net, Version, false, 0, -1, log}, nullptr);
     };
     if constexpr (Version == 10) {
-      table.connect = [](int device, abi::NetCommConfig*, void* handle, void** send_comm,
+      table.connect = [](int device, abi::NetCommConfig* config, void* handle, void** send_comm,
                          ncclNetDeviceHandle_t** offload) {
-        return connect({Role::net, false, nullptr}, device, handle, send_comm, offload);
+        return connect({Role::net, false, nullptr, traffic_class_of(config)}, device, handle,
+                       send_comm, offload);
       };
     } else {
       table.connect = [](int device, void* handle, void** send_comm, auto... offload) {
