@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// InNetworkAllreduce: iallreduce on registered user buffers, as NCCL does with one rank per node.
+#pragma once
+
+#include <memory>
+
+#include "perf/driver/allreduce.h"
+#include "perf/driver/collective_link.h"
+#include "perf/driver/peer_link.h"
+
+namespace sluice::perf {
+
+class InNetworkAllreduce final : public Allreduce {
+ public:
+  static Result<std::unique_ptr<Allreduce>> connect(Communicator& communicator);
+
+  const char* name() const override { return "innetwork"; }
+  Status prepare(std::byte* input, std::byte* output, size_t bytes) override;
+  void release() override;
+  // An operation above the plugin's limit goes as several calls at once.
+  Status run(const AllreduceCall& call) override;
+  uint64_t bytes_handed() const override;
+  Communicator& communicator() override { return link_.communicator(); }
+
+  // An error sentence when the plugin's reduceSupport says no.
+  Status supports(ncclDataType_t type, ncclRedOp_t op);
+
+ private:
+  static constexpr size_t kMostCalls = 8;  // in flight
+
+  explicit InNetworkAllreduce(CollectiveLink link) : link_(std::move(link)) {}
+  size_t most_elements(size_t element_bytes) const;
+  Status start(const AllreduceCall& call, size_t first, size_t count, void** request);
+
+  CollectiveLink link_;
+  std::unique_ptr<Registration> input_region_;  // after the link: given back before it
+  std::unique_ptr<Registration> output_region_;
+};
+
+}  // namespace sluice::perf

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test data: every rank's input as a function of (rank, index, seed), and the check of a result
+// against the reduction of all ranks' inputs, computed independently of any transport.
+//
+// Exact for integers (which wrap) and for min and max. For float sums and products of n ranks the
+// result may differ by g = n u / (1 - n u), times the sum of absolute inputs (sum) or the absolute
+// product (prod): the classic bound of any order of n - 1 roundings, u being the type's unit
+// roundoff, so that a rounding at every hop of a ring is allowed. fp64 gets 2 g, since the
+// reference is fp64 itself. Thread rule: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plugin/abi/nccl_types.h"
+
+namespace sluice::perf {
+
+struct Pattern {
+  ncclDataType_t type = ncclFloat32;
+  ncclRedOp_t op = ncclSum;
+  uint64_t seed = 0;  // the iteration
+};
+
+void fill(const Pattern& pattern, int rank, uint64_t first, size_t count, void* out);
+// How many of the elements [first, first + count) of the reduction over `ranks` are out of bounds.
+size_t count_wrong(const Pattern& pattern, int ranks, uint64_t first, size_t count,
+                   const void* result);
+double error_bound(ncclDataType_t type, ncclRedOp_t op, int ranks);
+
+void reduce(ncclDataType_t type, ncclRedOp_t op, void* out, const void* a, const void* b,
+            size_t count);
+uint64_t hash_bytes(const void* data, size_t bytes);
+
+}  // namespace sluice::perf

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// sluice-perf's command line, after nccl-tests' habits. Thread rule: main() only.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "perf/driver/data_type.h"
+#include "perf/driver/fault.h"
+
+namespace sluice::perf {
+
+struct Options {
+  enum class Command { allreduce, p2p };
+  Command command = Command::allreduce;
+  bool ring = true;
+  bool in_network = false;
+
+  size_t least_bytes = 0;
+  size_t most_bytes = 0;
+  size_t step_bytes = 0;  // used when step_factor is 0
+  size_t step_factor = 0;
+  int iterations = 20;
+  int warmups = 5;
+  bool check = true;
+  std::vector<TypeInfo> types;
+  std::vector<OperatorInfo> operators;
+  bool in_place = false;
+  bool bidirectional = false;
+
+  std::string plugin;
+  std::string compare;  // a second plugin, or empty
+  int version = 0;
+  bool receive_hint = false;
+  int ranks = 0;
+  std::string node;
+  Duration timeout = std::chrono::seconds(60);
+  std::string json;
+  bool verbose = false;
+  FaultPlan fault;
+
+  std::vector<size_t> sizes() const;
+};
+
+struct EndNow {  // help was asked for, or a word was wrong
+  int code;
+  std::string text;  // goes to stdout when the code is 0
+};
+
+std::variant<Options, EndNow> parse_options(int argc, const char* const* argv);
+
+// "8", "64K", "16M", "2G": powers of 1024.
+Result<size_t> parse_bytes(const std::string& text);
+
+}  // namespace sluice::perf
