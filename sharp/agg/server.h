@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The node as a server: a listener, an event loop over epoll, one thread.
+//
+// The loop spins for a moment after bytes have moved (waking up costs more than a small reduction
+// takes), then sleeps until a connection has something to do. Thread rule: run() on one thread;
+// stop() from any thread or signal handler.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "sharp/agg/node.h"
+#include "transport/endpoint.h"
+#include "transport/file_descriptor.h"
+
+namespace sluice::sharp {
+
+struct ServerOptions {
+  transport::SocketAddress listen;
+  NodeLimits limits;
+  Duration spin = std::chrono::microseconds(20);
+  Duration statistics_interval = Duration::zero();  // 0: no statistics in the log
+};
+
+class AggregationServer {
+ public:
+  // `context` outlives the server.
+  static Result<std::unique_ptr<AggregationServer>> open(transport::Context& context,
+                                                         const ServerOptions& options);
+
+  transport::ListenerAddress address() const { return listener_->address(); }
+  // Until stop(). An error: the listener or the loop itself broke.
+  Status run();
+  void stop();
+
+ private:
+  AggregationServer(transport::Context& context, const ServerOptions& options,
+                    std::unique_ptr<transport::Listener> listener, transport::FileDescriptor epoll,
+                    transport::FileDescriptor wake);
+
+  Status watch(int fd, uint64_t tag);
+  Status accept_all();
+  Status wait(int timeout_ms);
+  void log_statistics();
+
+  const Logger logger_;
+  const ServerOptions options_;
+  std::unique_ptr<transport::Listener> listener_;
+  transport::FileDescriptor epoll_;
+  transport::FileDescriptor wake_;
+  std::atomic<bool> stopping_{false};
+  AggregationNode node_;
+  TimePoint next_tidy_{};
+  TimePoint next_statistics_{};
+  TimePoint last_moved_{};
+};
+
+}  // namespace sluice::sharp
