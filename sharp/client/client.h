@@ -27,7 +27,7 @@ struct ClientSettings {
   std::vector<transport::SocketAddress>
       nodes;  // SLUICE_AGG; one is chosen by rank 0 (device index modulo size)
   int node_index = 0;
-  size_t chunk_bytes = 64 * 1024;
+  size_t chunk_bytes = size_t{64} << 10;
   int window = 16;
   size_t latency_threshold = 4096;
   Duration connect_timeout = std::chrono::seconds(30);
