@@ -134,8 +134,9 @@ Status Bootstrap::give_up(Status status) {
 
 Status Bootstrap::allgather(std::span<const std::byte> own, std::span<std::byte> all) {
   if (aborted_) return fail(ErrorKind::invalid_usage, "this rank has given up already");
-  // Longer than the plugin's own limit, so that the plugin's error is heard first.
-  const Deadline deadline = Deadline::after(timeout_ + std::chrono::seconds(2));
+  // Longer than the plugin's own limit, so that the plugin's error is heard first; rank 0 tires
+  // before the others, since it knows whom everybody waits for.
+  const Deadline deadline = Deadline::after(timeout_ + std::chrono::seconds(rank_ == 0 ? 2 : 4));
   const size_t bytes = own.size();
   std::memcpy(all.data() + static_cast<size_t>(rank_) * bytes, own.data(), bytes);
   if (rank_ != 0) {

@@ -9,10 +9,11 @@
 
 namespace sluice::perf {
 
-Result<std::unique_ptr<Allreduce>> InNetworkAllreduce::connect(Communicator& communicator) {
+Result<std::unique_ptr<InNetworkAllreduce>> InNetworkAllreduce::connect(
+    Communicator& communicator) {
   auto link = CollectiveLink::connect(communicator);
   if (!link) return fail(std::move(link).error());
-  return std::unique_ptr<Allreduce>(new InNetworkAllreduce(std::move(*link)));
+  return std::unique_ptr<InNetworkAllreduce>(new InNetworkAllreduce(std::move(*link)));
 }
 
 Status InNetworkAllreduce::prepare(std::byte* input, std::byte* output, size_t bytes) {
@@ -65,37 +66,73 @@ Status InNetworkAllreduce::start(const AllreduceCall& call, size_t first, size_t
   return {};
 }
 
-Status InNetworkAllreduce::run(const AllreduceCall& call) {
+// The calls of some operations, in order: each operation goes in pieces of at most the plugin's
+// limit.
+class InNetworkAllreduce::Flight {
+ public:
+  Flight(InNetworkAllreduce& owner, std::span<const AllreduceCall> operations)
+      : owner_(owner), operations_(operations) {
+    skip_finished();
+  }
+
+  bool landed() const { return operation_ == operations_.size() && completed_ == posted_; }
+
+  Result<bool> advance() {
+    const size_t before = posted_ + completed_;
+    if (operation_ < operations_.size() && posted_ - completed_ < kMostCalls) {
+      SLUICE_RETURN_IF_ERROR(post());
+    }
+    if (completed_ < posted_) SLUICE_RETURN_IF_ERROR(test());
+    return posted_ + completed_ != before;
+  }
+
+ private:
+  Status post() {
+    const AllreduceCall& call = operations_[operation_];
+    const size_t most = owner_.most_elements(info_of(call.type).bytes);
+    const size_t count = std::min(most, call.count - started_);
+    void*& request = requests_[posted_ % kMostCalls];
+    request = nullptr;
+    SLUICE_RETURN_IF_ERROR(owner_.start(call, started_, count, &request));
+    if (request == nullptr) return {};
+    started_ += count;
+    ++posted_;
+    skip_finished();
+    return {};
+  }
+
+  Status test() {
+    int done = 0;
+    int size = 0;
+    const ncclResult_t result =
+        owner_.communicator().collnet()->test(requests_[completed_ % kMostCalls], &done, &size);
+    if (result != ncclSuccess) return fail(error_of(result, "test of an iallreduce"));
+    if (done != 0) ++completed_;
+    return {};
+  }
+
+  void skip_finished() {
+    while (operation_ < operations_.size() && started_ == operations_[operation_].count) {
+      ++operation_;
+      started_ = 0;
+    }
+  }
+
+  InNetworkAllreduce& owner_;
+  std::span<const AllreduceCall> operations_;
+  size_t operation_ = 0;
+  size_t started_ = 0;  // elements of that operation
+  size_t posted_ = 0, completed_ = 0;
+  void* requests_[kMostCalls] = {};
+};
+
+Status InNetworkAllreduce::run_all(std::span<const AllreduceCall> operations) {
   Patience& patience = communicator().patience();
-  CollNetApi& collnet = *communicator().collnet();
-  const size_t most = most_elements(info_of(call.type).bytes);
-  void* requests[kMostCalls] = {};
-  size_t started = 0;  // elements
-  size_t posted = 0, completed = 0;
-  while (started < call.count || completed < posted) {
-    bool moved = false;
-    if (started < call.count && posted - completed < kMostCalls) {
-      const size_t count = std::min(most, call.count - started);
-      void*& request = requests[posted % kMostCalls];
-      request = nullptr;
-      SLUICE_RETURN_IF_ERROR(start(call, started, count, &request));
-      if (request != nullptr) {
-        started += count;
-        ++posted;
-        moved = true;
-      }
-    }
-    if (completed < posted) {
-      int done = 0;
-      int size = 0;
-      const ncclResult_t result = collnet.test(requests[completed % kMostCalls], &done, &size);
-      if (result != ncclSuccess) return fail(error_of(result, "test of an iallreduce"));
-      if (done != 0) {
-        ++completed;
-        moved = true;
-      }
-    }
-    if (moved) {
+  Flight flight(*this, operations);
+  while (!flight.landed()) {
+    const Result<bool> moved = flight.advance();
+    if (!moved) return fail(moved.error());
+    if (*moved) {
       patience.progress();
     } else {
       SLUICE_RETURN_IF_ERROR(patience.idle("in an in-network allreduce"));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "perf/driver/allreduce.h"
 #include "perf/driver/collective_link.h"
@@ -12,13 +13,15 @@ namespace sluice::perf {
 
 class InNetworkAllreduce final : public Allreduce {
  public:
-  static Result<std::unique_ptr<Allreduce>> connect(Communicator& communicator);
+  static Result<std::unique_ptr<InNetworkAllreduce>> connect(Communicator& communicator);
 
   const char* name() const override { return "innetwork"; }
   Status prepare(std::byte* input, std::byte* output, size_t bytes) override;
   void release() override;
   // An operation above the plugin's limit goes as several calls at once.
-  Status run(const AllreduceCall& call) override;
+  Status run(const AllreduceCall& call) override { return run_all(std::span(&call, 1)); }
+  // Several operations, up to 8 calls in flight.
+  Status run_all(std::span<const AllreduceCall> operations);
   uint64_t bytes_handed() const override;
   Communicator& communicator() override { return link_.communicator(); }
 
@@ -27,6 +30,8 @@ class InNetworkAllreduce final : public Allreduce {
 
  private:
   static constexpr size_t kMostCalls = 8;  // in flight
+
+  class Flight;
 
   explicit InNetworkAllreduce(CollectiveLink link) : link_(std::move(link)) {}
   size_t most_elements(size_t element_bytes) const;
