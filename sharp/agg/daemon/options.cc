@@ -8,6 +8,7 @@
 
 #include "base/parameter_value.h"
 #include "base/version.h"
+#include "transport/socket_options.h"
 
 namespace sluice::sharp {
 namespace {
@@ -20,6 +21,7 @@ struct Texts {
   std::string transport = "auto";
   std::string peer_timeout = "20s";
   std::string join_timeout = "60s";
+  std::string tcp_congestion;
   std::string statistics = "off";
 };
 
@@ -63,6 +65,11 @@ Status interpret(const Texts& texts, DaemonOptions& options) {
   const auto transport = choice(texts.transport);
   if (!transport) return fail(transport.error());
   options.transport.choice = *transport;
+  if (!texts.tcp_congestion.empty()) {
+    const Status usable = transport::check_congestion_control(texts.tcp_congestion);
+    if (!usable) return fail(ErrorKind::invalid_usage, usable.error().message);
+  }
+  options.transport.tcp_congestion = texts.tcp_congestion;
   const auto peer_timeout = duration("--peer-timeout", texts.peer_timeout);
   if (!peer_timeout) return fail(peer_timeout.error());
   options.transport.peer_timeout = *peer_timeout;
@@ -98,6 +105,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
       ->check(CLI::Range(1, int{kMaxMembers}))
       ->capture_default_str();
   app.add_option("--transport", texts.transport, "auto, tcp or shm")->capture_default_str();
+  app.add_option("--tcp-congestion", texts.tcp_congestion,
+                 "congestion control as the kernel names it (cubic, bbr); empty: its default");
   app.add_option("--peer-timeout", texts.peer_timeout,
                  "a rank that is silent for so long is lost; off: never")
       ->capture_default_str();
