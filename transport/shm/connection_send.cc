@@ -113,8 +113,8 @@ Result<bool> ShmConnection::push_directly(PendingWrite& pending, size_t& budget)
   if (size > 0) {
     mine().writing.store(write.window.id + 1, std::memory_order_seq_cst);
     const bool closed = theirs().closed.load(std::memory_order_seq_cst) != 0;
-    const bool stale =
-        theirs().generation[write.window.id].load(std::memory_order_seq_cst) != write.window.key;
+    const uint32_t current = theirs().generation[write.window.id].load(std::memory_order_seq_cst);
+    const bool stale = current != write.window.key || current == 0;
     Result<size_t> written = size_t{0};
     if (!closed && !stale) {
       written = parts_.peer_memory.write(write.window.address + write.offset + pending.done,
@@ -124,7 +124,7 @@ Result<bool> ShmConnection::push_directly(PendingWrite& pending, size_t& budget)
     if (closed) return false;  // check_departure() tells
     if (stale) {
       return fail(ErrorKind::invalid_usage,
-                  format_text("%s: a write into window %u, which the peer has withdrawn",
+                  format_text("%s: a write into window %u, which the peer does not announce (any more)",
                               peer_.c_str(), write.window.id));
     }
     if (!written) {
@@ -161,7 +161,9 @@ Status ShmConnection::direct_failed(PendingWrite& pending, const Error& error) {
     pending.done = 0;
     return {};
   }
-  return fail({ErrorKind::remote, error.system_errno, peer_ + ": " + error.message});
+  return fail({ErrorKind::remote, error.system_errno,
+               format_text("%s: window %u: %s", peer_.c_str(), pending.write.window.id,
+                           error.message.c_str())});
 }
 
 }  // namespace sluice::transport::shm
