@@ -39,6 +39,7 @@ enum class Parameter {
   sluice_cma,                // flag
   sluice_shm_ring_bytes,     // bytes
   sluice_socket_buffer,      // bytes
+  sluice_tcp_congestion,     // text: name of the kernel's algorithm; empty: its default
   sluice_connect_timeout,    // duration
   sluice_accept_timeout,     // duration, "off" = never; default: as connect timeout
   sluice_peer_timeout,       // duration, "off" = never

@@ -49,6 +49,10 @@ constexpr std::array<ParameterInfo, static_cast<size_t>(Parameter::count_)> kTab
      "Shared memory ring of an shm connection, each direction."},
     {sluice_socket_buffer, "SLUICE_SOCKET_BUFFER", bytes, "0", 0, 1024 * kMi, "",
      "Kernel buffers of each tcp stream; 0 leaves them to the kernel's auto-tuning."},
+    {sluice_tcp_congestion, "SLUICE_TCP_CONGESTION", text, "", 0, 0, "",
+     "Congestion control of the tcp streams, as the kernel names it (cubic, bbr, dctcp); empty: "
+     "the "
+     "kernel's default."},
     {sluice_connect_timeout, "SLUICE_CONNECT_TIMEOUT", duration, "30s", 10, kHour, "",
      "Time for a connection, or for a group of in-network reduction, to come about."},
     {sluice_accept_timeout, "SLUICE_ACCEPT_TIMEOUT", duration, "SLUICE_CONNECT_TIMEOUT", 10, kHour,

@@ -44,7 +44,7 @@ CommunicatorContext::CommunicatorContext(const InitArguments& arguments, const L
       devices_(std::move(devices)),
       name_(name_of(arguments)),
       lane_(choose_lane(configuration_, arguments.traffic_class)),
-      transport_(logger, transport_settings(configuration_, lane_)) {}
+      transport_(logger, transport_settings(logger, configuration_, lane_)) {}
 
 Result<const Device*> CommunicatorContext::device(int device) const {
   if (device < 0 || static_cast<size_t>(device) >= devices_->size()) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "transport/socket_options.h"
+
 namespace sluice::plugin {
 namespace {
 
@@ -59,6 +61,17 @@ Result<std::vector<transport::SocketAddress>> parse_nodes(std::string_view list)
   return nodes;
 }
 
+std::string congestion_control(const Logger& logger, const Configuration& configuration) {
+  std::string name = configuration.text(Parameter::sluice_tcp_congestion);
+  if (name.empty()) return name;
+  if (const Status usable = transport::check_congestion_control(name); !usable) {
+    SLUICE_WARN(logger, env, "SLUICE_TCP_CONGESTION: %s; the kernel's default is used",
+                usable.error().message.c_str());
+    name.clear();
+  }
+  return name;
+}
+
 }  // namespace
 
 transport::LaneDecision choose_lane(const Configuration& configuration, int traffic_class) {
@@ -69,13 +82,14 @@ transport::LaneDecision choose_lane(const Configuration& configuration, int traf
   return transport::choose_lane(request);
 }
 
-transport::Settings transport_settings(const Configuration& configuration,
+transport::Settings transport_settings(const Logger& logger, const Configuration& configuration,
                                        const transport::LaneDecision& lane) {
   transport::Settings settings;
   settings.choice = transport_choice(configuration.text(Parameter::sluice_transport));
   settings.cross_memory_attach = configuration.flag(Parameter::sluice_cma);
   settings.streams = streams_of(configuration);
   settings.socket_buffer = static_cast<int>(configuration.bytes(Parameter::sluice_socket_buffer));
+  settings.tcp_congestion = congestion_control(logger, configuration);
   settings.in_order_tos = lane.classes.in_order_tos;
   settings.adaptive_tos = lane.classes.adaptive_tos;
   settings.shm_ring_bytes = configuration.bytes(Parameter::sluice_shm_ring_bytes);

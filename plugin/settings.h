@@ -14,7 +14,8 @@ namespace sluice::plugin {
 // trafficClass as NCCL hands it to a communicator; -1: undefined.
 transport::LaneDecision choose_lane(const Configuration& configuration, int traffic_class);
 
-transport::Settings transport_settings(const Configuration& configuration,
+// What the kernel refuses is warned about and left out.
+transport::Settings transport_settings(const Logger& logger, const Configuration& configuration,
                                        const transport::LaneDecision& lane);
 
 // Refused when in-network reduction is off. The nodes of SLUICE_AGG are looked up here: start-up

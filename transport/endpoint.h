@@ -39,6 +39,7 @@ struct Settings {
   bool cross_memory_attach = true;  // allow process_vm_writev
   int streams = 1;                  // tcp data sockets per connection, 1..64
   int socket_buffer = 0;            // SO_SNDBUF/SO_RCVBUF; 0 leaves it to the kernel's auto-tuning
+  std::string tcp_congestion;       // the kernel's name of the algorithm; empty: its default
   int in_order_tos = 0;             // IP_TOS byte of control and small messages
   int adaptive_tos = 0;             // IP_TOS byte of further data streams
   size_t shm_ring_bytes = 1 << 20;  // per direction

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 
 namespace sluice::transport {
@@ -13,6 +14,11 @@ namespace {
 
 void set_option(int socket, int level, int name, int value) {
   (void)::setsockopt(socket, level, name, &value, sizeof value);
+}
+
+bool set_congestion_control(int socket, const std::string& name) {
+  return ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(),
+                      static_cast<socklen_t>(name.size())) == 0;
 }
 
 int seconds_of(Duration duration) {
@@ -51,7 +57,19 @@ void apply_options(int socket, int family, SocketRole role, const Settings& sett
     set_option(socket, SOL_SOCKET, SO_SNDBUF, settings.socket_buffer);
     set_option(socket, SOL_SOCKET, SO_RCVBUF, settings.socket_buffer);
   }
+  if (!settings.tcp_congestion.empty()) {
+    (void)set_congestion_control(socket, settings.tcp_congestion);
+  }
   watch_peer(socket, role, settings.peer_timeout);
+}
+
+Status check_congestion_control(const std::string& name) {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno(errno, "no socket could be made");
+  if (set_congestion_control(socket.get(), name)) return {};
+  const std::string offered = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+  return fail_errno(errno, "tcp congestion control '" + name + "' cannot be used (" + offered +
+                               " lists the kernel's)");
 }
 
 Result<FileDescriptor> make_socket(int family, SocketRole role, const Settings& settings) {

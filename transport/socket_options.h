@@ -17,6 +17,8 @@ enum class SocketRole {
 Result<FileDescriptor> make_socket(int family, SocketRole role, const Settings& settings);
 // Best effort: a refused option costs speed or a delay, never correctness.
 void apply_options(int socket, int family, SocketRole role, const Settings& settings);
+// Whether the kernel has and allows this congestion control; the error names what it offers.
+Status check_congestion_control(const std::string& name);
 void set_type_of_service(int socket, int family, int type_of_service);
 
 }  // namespace sluice::transport

@@ -31,7 +31,7 @@ Result<int64_t> number(const char* option, const std::string& text, ParameterTyp
   info.type = type;
   info.minimum = minimum;
   info.maximum = maximum;
-  info.choices = "";
+  info.choices = type == ParameterType::duration ? "off" : "";
   const auto value = parse_value(info, text);
   if (!value) {
     return fail(ErrorKind::invalid_usage, format_text("%s %s: %s is expected", option, text.c_str(),
