@@ -46,7 +46,8 @@ Status Bootstrap::gather_root(const Place& place) {
   const Descriptor* listener = &place.root_listener;
   if (!listener->valid()) {
     int port = 0;
-    auto made = listen_on(HostPort{"", place.root.port}, &port);
+    auto made = listen_on(HostPort{"::", place.root.port}, &port);  // takes IPv4 too
+    if (!made) made = listen_on(HostPort{"0.0.0.0", place.root.port}, &port);
     if (!made) return fail(std::move(made).error());
     opened = std::move(*made);
     listener = &opened;

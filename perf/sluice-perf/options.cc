@@ -113,6 +113,7 @@ std::variant<Options, EndNow> parse_options(int argc, const char* const* argv) {
   Raw raw;
   CLI::App app("Drives a NCCL net plugin through its exported tables, as NCCL would.",
                "sluice-perf");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.require_subcommand(1);
   CLI::App* allreduce =
       app.add_subcommand("allreduce", "allreduce by ring, in the network, or both");

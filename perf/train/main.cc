@@ -126,7 +126,9 @@ class Rank {
     if (!hashes) return fail(std::move(hashes).error());
     const bool same = std::all_of(hashes->begin(), hashes->end(),
                                   [&](uint64_t other) { return other == hashes->front(); });
-    const bool learned = accuracy >= kLeastAccuracy;
+    // The node's count must be what every rank counts by itself.
+    const double counted = own_accuracy();
+    const bool learned = counted >= kLeastAccuracy && counted == accuracy;
     bool equal = true;
     if (first()) {
       const double difference = difference_from_one_process();
@@ -143,6 +145,13 @@ class Rank {
     auto verdicts = bootstrap_.allgather(static_cast<uint8_t>(equal));
     if (!verdicts) return fail(std::move(verdicts).error());
     return learned && same && verdicts->front() != 0 ? perf::kExitFine : perf::kExitWrong;
+  }
+
+  double own_accuracy() {
+    const auto correct =
+        std::count_if(data_.held_out.begin(), data_.held_out.end(),
+                      [&](const Digit& digit) { return network_.recognises(digit); });
+    return static_cast<double>(correct) / static_cast<double>(data_.held_out.size());
   }
 
   double difference_from_one_process() const {
@@ -184,6 +193,7 @@ int run_rank(const TrainOptions& options, const Dataset& data, perf::Bootstrap& 
 int run(int argc, char** argv) {
   TrainOptions options;
   CLI::App app("Data-parallel training with gradients reduced in the network.", "sluice-train");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_options(app, options);
   try {
     app.parse(argc, argv);

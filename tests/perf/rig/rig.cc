@@ -123,8 +123,7 @@ struct RigComm::Receive final : RigRequest {
       Receive* oldest = comm.receives_.front();
       if (!oldest->advance()) return ncclRemoteError;
       if (!oldest->complete) break;
-      static thread_local int received = 0;
-      if (++received % 1000 == 999) flip_a_bit(oldest->data, oldest->size);
+      flip_a_bit(oldest->data, oldest->size);
       comm.receives_.pop_front();
     }
     *done = complete ? 1 : 0;
