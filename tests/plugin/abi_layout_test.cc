@@ -163,7 +163,9 @@ void declare_version(Layouts& ours) {
   using Net = typename abi::Abi<Version>::Net;
   using CollNet = typename abi::Abi<Version>::CollNet;
   const auto add = [&](const char* type, const Layout& layout) {
-    ours["nccl" + std::string(type) + "_v" + std::to_string(Version) + "_t"] = layout;
+    std::string name = "nccl";
+    name.append(type).append("_v").append(std::to_string(Version)).append("_t");
+    ours[name] = layout;
   };
   add("Net", describe_table<Net>());
   add("CollNet", describe_table<CollNet>());

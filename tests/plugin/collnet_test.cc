@@ -114,6 +114,7 @@ class CollNet : public testing::TestWithParam<int> {
     }
     std::vector<ncclResult_t> results(group.size(), ncclInProgress);
     std::vector<std::thread> threads;
+    threads.reserve(group.size());
     for (int index = 0; index < ranks; ++index) {
       threads.emplace_back([&, index] {
         Rank& rank = *group[static_cast<size_t>(index)];
@@ -144,7 +145,7 @@ void expect_sums(Rank& rank, int index, size_t count, ncclDataType_t type) {
   int size = -1;
   ASSERT_EQ(rank.allreduce(send.data(), receive.data(), count, type, ncclSum, &size), ncclSuccess)
       << logged_lines();
-  EXPECT_EQ(size, static_cast<int>(count * sizeof(Element)));
+  EXPECT_EQ(static_cast<size_t>(size), count * sizeof(Element));
   for (size_t at = 0; at < count; ++at) {
     ASSERT_EQ(receive[at], static_cast<Element>(3 * static_cast<int>(at % 13) + 3)) << at;
   }
@@ -251,7 +252,7 @@ TEST_P(CollNet, IsOffWithoutANodeAndSaysWhy) {
   setenv("NCCL_SHARP_DISABLE", "1", 1);
   Rank rank(version());
   EXPECT_NE(rank.init(5), ncclSuccess);
-  EXPECT_EQ(count_logged("NCCL_SHARP_DISABLE", NCCL_LOG_INFO), 1) << logged_lines();
+  EXPECT_EQ(count_logged("off: NCCL_SHARP_DISABLE", NCCL_LOG_INFO), 1) << logged_lines();
 }
 
 void expect_all_refused(const std::vector<ncclResult_t>& results) {
@@ -285,6 +286,7 @@ TEST_P(CollNet, RankThatNeverComesIsRefusedOnAllOthers) {
   }
   std::vector<ncclResult_t> results(2, ncclInProgress);
   std::vector<std::thread> threads;
+  threads.reserve(2);
   const auto start = std::chrono::steady_clock::now();
   for (int index = 0; index < 2; ++index) {
     threads.emplace_back([&, index] {
@@ -354,7 +356,9 @@ TEST_P(CollNet, BadArgumentsAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Versions, CollNet,
                          testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1),
-                         [](const auto& version) { return "v" + std::to_string(version.param); });
+                         [](const auto& version) {
+                           return std::string("v").append(std::to_string(version.param));
+                         });
 
 }  // namespace
 }  // namespace sluice::test

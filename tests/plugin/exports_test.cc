@@ -83,8 +83,8 @@ class ElfFile {
 TEST(Exports, AreTheTablesAndNothingElse) {
   std::set<std::string> expected;
   for (int version = abi::kOldestVersion; version <= abi::kNewestVersion; ++version) {
-    expected.insert("ncclNetPlugin_v" + std::to_string(version));
-    expected.insert("ncclCollNetPlugin_v" + std::to_string(version));
+    expected.insert(std::string("ncclNetPlugin_v").append(std::to_string(version)));
+    expected.insert(std::string("ncclCollNetPlugin_v").append(std::to_string(version)));
   }
   EXPECT_EQ(ElfFile(plugin_file()).exported_symbols(), expected);
 }

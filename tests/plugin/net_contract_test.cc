@@ -41,7 +41,7 @@ TEST_P(NetTransfer, DevicesDescribeHostMemoryInterfaces) {
 }
 
 TEST_P(NetTransfer, OneBannerAndOneLineForEachCommunicator) {
-  const std::string version = "API v" + std::to_string(net().version());
+  const std::string version = std::string("API v").append(std::to_string(net().version()));
   EXPECT_EQ(count_logged(version), 1) << logged_lines();
   EXPECT_EQ(count_logged(plugin_file()), 1) << logged_lines();
   EXPECT_EQ(count_logged(std::get<1>(GetParam())) > 0, true);

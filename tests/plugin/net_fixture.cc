@@ -175,7 +175,10 @@ void* NetContract::post_send(void* comm, Buffer& buffer, int tag, int64_t size) 
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<int, const char*>>& info) {
-  return "v" + std::to_string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+  std::string name = "v";
+  return name.append(std::to_string(std::get<0>(info.param)))
+      .append("_")
+      .append(std::get<1>(info.param));
 }
 
 }  // namespace sluice::test

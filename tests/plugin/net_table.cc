@@ -77,7 +77,8 @@ class NetTableOf final : public NetTable {
   }
 
   ncclResult_t connect(void* context, int device, void* handle, void** send_comm) override {
-    ncclNetDeviceHandle_t* offload = poison<ncclNetDeviceHandle_t>();
+    ncclNetDeviceHandle_t nowhere{};
+    ncclNetDeviceHandle_t* offload = &nowhere;
     const ncclResult_t result = [&] {
       if constexpr (Version >= 11) {
         return table_.connect(context, device, handle, send_comm, &offload);
@@ -96,7 +97,8 @@ class NetTableOf final : public NetTable {
 
   ncclResult_t accept(void* listen_comm, void** receive_comm) override {
     if constexpr (Version >= 7) {
-      ncclNetDeviceHandle_t* offload = poison<ncclNetDeviceHandle_t>();
+      ncclNetDeviceHandle_t nowhere{};
+      ncclNetDeviceHandle_t* offload = &nowhere;
       const ncclResult_t result = table_.accept(listen_comm, receive_comm, &offload);
       return offload == nullptr ? result : ncclInternalError;
     } else {
@@ -155,11 +157,6 @@ class NetTableOf final : public NetTable {
 
  private:
   using Size = std::conditional_t<Version <= 8, int, size_t>;
-
-  template <typename Type>
-  static Type* poison() {
-    return reinterpret_cast<Type*>(uintptr_t{1});
-  }
 
   const Table& table_;
 };

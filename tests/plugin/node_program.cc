@@ -15,12 +15,16 @@
 namespace sluice::test {
 namespace {
 
-std::string wait_for_port(const std::string& file) {
+// Empty when the program ends or says nothing.
+std::string wait_for_port(pid_t child, const std::string& file) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (std::chrono::steady_clock::now() < end) {
     std::ifstream input(file);
     std::string port;
     if (input >> port) return port;
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == child) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return {};
@@ -36,6 +40,7 @@ NodeProgram::NodeProgram(const std::vector<std::string>& more_arguments) {
                                  port_file};
   words.insert(words.end(), more_arguments.begin(), more_arguments.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   child_ = fork();
@@ -46,8 +51,8 @@ NodeProgram::NodeProgram(const std::vector<std::string>& more_arguments) {
     execv(arguments[0], arguments.data());
     _exit(127);
   }
-  const std::string port = wait_for_port(port_file);
-  if (!port.empty()) address_ = "127.0.0.1:" + port;
+  const std::string port = wait_for_port(child_, port_file);
+  if (!port.empty()) address_ = std::string("127.0.0.1:").append(port);
   unlink(port_file.c_str());
   rmdir(folder);
 }

@@ -29,7 +29,7 @@ class PluginLibrary {
   }
   template <typename Table>
   const Table* table(const char* prefix, int version) const {
-    return static_cast<const Table*>(symbol(prefix + std::to_string(version)));
+    return static_cast<const Table*>(symbol(std::string(prefix).append(std::to_string(version))));
   }
 
  private:

@@ -66,7 +66,9 @@ TEST_P(Reload, HundredTimesLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Versions, Reload,
                          testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1),
-                         [](const auto& version) { return "v" + std::to_string(version.param); });
+                         [](const auto& version) {
+                           return std::string("v").append(std::to_string(version.param));
+                         });
 
 }  // namespace
 }  // namespace sluice::test
