@@ -11,7 +11,8 @@ int main(int argument_count, char** arguments) {
     std::fprintf(stderr, "%s\n", dlerror());
     return 1;
   }
-  for (const char* symbol : {"ncclNetPlugin_v6", "ncclNetPlugin_v12", "ncclCollNetPlugin_v12"}) {
+  const char* const symbols[] = {"ncclNetPlugin_v6", "ncclNetPlugin_v12", "ncclCollNetPlugin_v12"};
+  for (const char* symbol : symbols) {
     if (dlsym(library, symbol) == nullptr) {
       std::fprintf(stderr, "%s: no %s\n", file, symbol);
       return 1;
