@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/liveness.h"
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -156,12 +157,19 @@ Status LivenessMonitor::start() {
   stopping_.store(false);
   shortest_beat_ = beat_for(peer_timeout_);
   next_tending_ = Clock::now() + shortest_beat_;
+  // The application's signals are not for this thread.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  (void)::pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status started;
   try {
     thread_ = std::make_unique<std::thread>([this] { run(); });
   } catch (const std::system_error& error) {
-    return fail_errno(error.code().value(), "the liveness thread cannot start");
+    started = fail_errno(error.code().value(), "the liveness thread cannot start");
   }
-  return {};
+  (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
 }
 
 void LivenessMonitor::stop() {

@@ -35,11 +35,13 @@ void watch_peer(int socket, SocketRole role, Duration peer_timeout) {
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds_of(peer_timeout) / 4));
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds_of(peer_timeout) / 4));
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-  if (role != SocketRole::setup) return;
   const auto milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(peer_timeout).count();
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT,
-             static_cast<int>(std::clamp<int64_t>(milliseconds, 1, INT_MAX)));
+  // 0 switches it off again: an accepted socket is taken for a set-up socket until it says what it
+  // is.
+  const int64_t user_timeout =
+      role == SocketRole::setup ? std::clamp<int64_t>(milliseconds, 1, INT_MAX) : 0;
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(user_timeout));
 }
 
 }  // namespace

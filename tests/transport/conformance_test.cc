@@ -112,7 +112,7 @@ TEST_P(Conformance, WritesOfAnySizeLandWhole) {
     right.arrivals.clear();
     left.written.clear();
     right.when_arrival = [&](const Recorder::Arrival&) {
-      EXPECT_EQ(std::memcmp(memory.data() + 1, data.data(), size), 0);
+      EXPECT_TRUE(std::equal(data.begin(), data.end(), memory.begin() + 1));
     };
     ASSERT_TRUE(pair_.left.connection->write(write));
     ASSERT_TRUE(pair_.pump([&] { return !right.arrivals.empty() && !left.written.empty(); }));

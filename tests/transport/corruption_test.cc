@@ -63,11 +63,13 @@ class TcpVictim {
   LogCatcher log;
   Recorder handler;
   FileDescriptor attacker;
-  std::unique_ptr<tcp::TcpConnection> connection;
 
  private:
   Context context_{log.logger(), Settings{}};
   FileDescriptor channel_;
+
+ public:
+  std::unique_ptr<tcp::TcpConnection> connection;  // the context outlives it
 };
 
 tcp::FrameHeader write_header() {
@@ -236,11 +238,13 @@ class ShmVictim {
   LogCatcher log;
   Recorder handler;
   shm::Segment segment;
-  std::unique_ptr<shm::ShmConnection> connection;
 
  private:
   Context context_{log.logger(), Settings{}};
   FileDescriptor channel_;
+
+ public:
+  std::unique_ptr<shm::ShmConnection> connection;  // the context outlives it
 };
 
 shm::EntryHeader piece_header() {

@@ -65,11 +65,15 @@ class ChildPeer {
   }
 
   LogCatcher log;
-  End end;
   Duration took{};
 
  private:
   std::unique_ptr<Context> context_;
+
+ public:
+  End end;  // the context outlives it
+
+ private:
   std::unique_ptr<Listener> listener_;
   pid_t child_ = -1;
 };

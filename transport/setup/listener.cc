@@ -207,11 +207,14 @@ void TcpListener::attach(Guest guest, const Attach& attach) {
 void TcpListener::grow(uint64_t id) {
   const auto found = embryos_.find(id);
   Growing& growing = found->second;
+  const int setup_fd = growing.embryo->setup_fd();
   auto connection = growing.embryo->progress();
   if (!connection) {
     dismiss(growing.embryo->peer(), connection.error());
     embryos_.erase(found);
   } else if (*connection != nullptr) {
+    // The set-up socket lives on as the connection's liveness channel, which is not ours to watch.
+    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, setup_fd, nullptr);
     ready_.push_back(std::move(*connection));
     embryos_.erase(found);
   } else if (growing.embryo->steps() != growing.steps) {
