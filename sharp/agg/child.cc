@@ -89,11 +89,11 @@ Status Child::on_message(std::span<const std::byte> message) {
 
 Status Child::on_join(const Join& join) {
   if (group_ != nullptr || ending_) return fail(ErrorKind::remote, "sent a second join");
-  auto group = owner_.admit(*this, join);
+  const Admission group = owner_.admit(join);
   if (!group) {
     end();
     touch();
-    return connection_->send_message(encode(Refused{RefusalCode::full, group.error().message}), {});
+    return connection_->send_message(encode(group.error()), {});
   }
   group_ = *group;
   rank_ = join.rank;

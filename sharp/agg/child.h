@@ -20,11 +20,13 @@ namespace sluice::sharp {
 
 class Child;
 
+using Admission = tl::expected<Group*, Refused>;
+
 // What a child asks its node for.
 class ChildOwner {
  public:
-  // The group that the child is a member of from now on; an error is the sentence of the refusal.
-  virtual Result<Group*> admit(Child& child, const Join& join) = 0;
+  // The group that the child is a member of from now on, or the answer to it.
+  virtual Admission admit(const Join& join) = 0;
   virtual void activate(Child& child) = 0;
 
  protected:

@@ -31,22 +31,20 @@ std::string Group::who(uint16_t rank) const {
   return format_text("rank %u (%s)", unsigned{rank}, members_[rank].host.c_str());
 }
 
-Result<void> Group::may_join(const Join& join) const {
-  if (over_ || left_ > 0) return fail(ErrorKind::refused, "has ended this group already");
+std::optional<Refused> Group::objection_to(const Join& join) const {
+  if (over_ || left_ > 0) return Refused{RefusalCode::late, "has ended this group already"};
   if (join.shape != shape_) {
-    return fail(ErrorKind::refused,
-                format_text("got another shape of the group from rank %u than from the first rank",
-                            unsigned{join.rank}));
-  }
-  if (join.rank >= shape_.members) {
-    return fail(ErrorKind::refused, format_text("got rank %u of a group of %u", unsigned{join.rank},
-                                                unsigned{shape_.members}));
+    return Refused{
+        RefusalCode::shape,
+        format_text("got another shape of the group from rank %u than from the first rank",
+                    unsigned{join.rank})};
   }
   if (members_[join.rank].joined) {
-    return fail(ErrorKind::refused, format_text("has rank %u already, from %s", unsigned{join.rank},
-                                                members_[join.rank].host.c_str()));
+    return Refused{RefusalCode::duplicate,
+                   format_text("has rank %u already, from %s", unsigned{join.rank},
+                               members_[join.rank].host.c_str())};
   }
-  return {};
+  return std::nullopt;
 }
 
 Status Group::join(const Join& join, MemberPort& port) {

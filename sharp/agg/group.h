@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ class Group {
   bool over() const { return over_; }
   bool deserted() const { return attached_ == 0; }  // may be destroyed
 
-  // Checks first; then answers the member and announces its slots.
-  Result<void> may_join(const Join& join) const;
+  // Why this rank may not join; nothing: it may.
+  std::optional<Refused> objection_to(const Join& join) const;
+  // Answers the member and announces its slots.
   Status join(const Join& join, MemberPort& port);
 
   void on_streaming(uint16_t rank, const ChunkHeader& header, transport::WindowId window,

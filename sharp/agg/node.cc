@@ -87,47 +87,47 @@ void AggregationNode::tidy() {
   std::erase_if(groups_, [](const auto& entry) { return entry.second->deserted(); });
 }
 
-Result<Group*> AggregationNode::admit(Child&, const Join& join) {
-  const auto found = groups_.find(join.shape.group);
-  if (found == groups_.end()) {
-    if (join.rank >= join.shape.members) {
-      return fail(ErrorKind::refused,
-                  format_text("got rank %u of a group of %u", unsigned{join.rank},
-                              unsigned{join.shape.members}));
-    }
-    return form(join);
+Admission AggregationNode::admit(const Join& join) {
+  if (join.rank >= join.shape.members) {
+    return tl::unexpected(
+        Refused{RefusalCode::shape, format_text("got rank %u of a group of %u", unsigned{join.rank},
+                                                unsigned{join.shape.members})});
   }
-  SLUICE_RETURN_IF_ERROR(found->second->may_join(join));
+  const auto found = groups_.find(join.shape.group);
+  if (found == groups_.end()) return form(join);
+  if (auto objection = found->second->objection_to(join)) return tl::unexpected(*objection);
   return found->second.get();
 }
 
-Result<Group*> AggregationNode::form(const Join& join) {
-  const auto refuse = [&](std::string sentence) {
+Admission AggregationNode::form(const Join& join) {
+  const auto refuse = [&](RefusalCode code, std::string sentence) {
     SLUICE_WARN(logger_, collective, "refused a group of %u ranks from %s: this node %s",
                 unsigned{join.shape.members}, join.host.c_str(), sentence.c_str());
-    return fail(ErrorKind::refused, std::move(sentence));
+    return tl::unexpected(Refused{code, std::move(sentence)});
   };
   if (const Status shape = check(join.shape); !shape) {
-    return refuse("cannot do that: " + shape.error().message);
+    return refuse(RefusalCode::shape, "cannot do that: " + shape.error().message);
   }
   if (join.shape.members > limits_.max_members) {
-    return refuse(format_text("takes groups of up to %d ranks, not %u", limits_.max_members,
+    return refuse(RefusalCode::shape,
+                  format_text("takes groups of up to %d ranks, not %u", limits_.max_members,
                               unsigned{join.shape.members}));
   }
   const auto running = std::count_if(groups_.begin(), groups_.end(),
                                      [](const auto& entry) { return !entry.second->over(); });
   if (running >= limits_.max_groups) {
-    return refuse(
-        format_text("is full: %d of %d groups", static_cast<int>(running), limits_.max_groups));
+    return refuse(RefusalCode::full, format_text("is full: %d of %d groups",
+                                                 static_cast<int>(running), limits_.max_groups));
   }
   const uint64_t bytes = Reducer::memory_for(join.shape);
   if (!pool_.has_room_for(bytes)) {
-    return refuse(format_text("is full: %.1f MiB are needed, %.1f of %.1f MiB are in use%s",
-                              mebibytes(bytes), mebibytes(pool_.used()), mebibytes(pool_.limit()),
-                              heaviest_user().c_str()));
+    return refuse(
+        RefusalCode::memory,
+        format_text("is full: %.1f MiB are needed, %.1f of %.1f MiB are in use%s", mebibytes(bytes),
+                    mebibytes(pool_.used()), mebibytes(pool_.limit()), heaviest_user().c_str()));
   }
   auto lease = pool_.lease(bytes);
-  if (!lease) return refuse("has no memory: " + lease.error().message);
+  if (!lease) return refuse(RefusalCode::memory, "has no memory: " + lease.error().message);
   auto group = std::make_unique<Group>(logger_, join.shape, std::move(*lease), limits_.join_timeout,
                                        counters_);
   ++groups_formed_;

@@ -57,13 +57,13 @@ class AggregationNode final : public ChildOwner {
   };
   Statistics statistics() const;
 
-  Result<Group*> admit(Child& child, const Join& join) override;
+  Admission admit(const Join& join) override;
   void activate(Child& child) override;
 
  private:
   using ChildMap = std::unordered_map<uint64_t, std::unique_ptr<Child>>;
 
-  Result<Group*> form(const Join& join);
+  Admission form(const Join& join);
   std::string heaviest_user() const;
   void drop(Child& child);
 

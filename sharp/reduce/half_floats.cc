@@ -52,6 +52,30 @@ struct Bfloat16 {
   }
 };
 
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+// By the CPU's own conversions, which know no slow path for subnormals. `even` and `odd` are the
+// lower and the upper half of the elements here.
+struct Float16 {
+  using Elements = hn::Repartition<uint16_t, Words>;
+  using HalfElements = hn::Half<Elements>;
+  using Halves = hn::Rebind<hwy::float16_t, Floats>;
+
+  static HWY_INLINE Pair widen(WordVector lanes) {
+    const auto elements = hn::BitCast(Elements(), lanes);
+    return {
+        hn::PromoteTo(Floats(), hn::BitCast(Halves(), hn::LowerHalf(HalfElements(), elements))),
+        hn::PromoteTo(Floats(), hn::BitCast(Halves(), hn::UpperHalf(HalfElements(), elements)))};
+  }
+  static HWY_INLINE WordVector narrow(Pair pair) {
+    const auto low = hn::BitCast(HalfElements(), hn::DemoteTo(Halves(), pair.even));
+    const auto high = hn::BitCast(HalfElements(), hn::DemoteTo(Halves(), pair.odd));
+    return hn::BitCast(Words(), hn::Combine(Elements(), high, low));
+  }
+};
+
+#else
+
 // By integer and float arithmetic that every instruction set has, so that all give the same bits.
 struct Float16 {
   // `half` is in the low 16 bits, the rest is zero.
@@ -97,6 +121,8 @@ struct Float16 {
     return hn::Or(round(pair.even), hn::ShiftLeft<16>(round(pair.odd)));
   }
 };
+
+#endif
 
 template <ReduceOperator Operator>
 HWY_INLINE FloatVector combine_floats(FloatVector a, FloatVector b) {

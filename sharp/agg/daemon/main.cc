@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sluice-agg: the aggregation node as a daemon. Exit status: 0 ended by a signal, 1 something
 // broke, 2 cannot be started so.
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 
@@ -16,10 +17,11 @@ using sluice::LogLevel;
 using sluice::Status;
 
 // The signal handler's way to the server.
-sluice::sharp::AggregationServer* running_server = nullptr;
+std::atomic<sluice::sharp::AggregationServer*> running_server{nullptr};
+static_assert(decltype(running_server)::is_always_lock_free);
 
 void on_signal(int) {
-  if (running_server != nullptr) running_server->stop();
+  if (auto* server = running_server.load()) server->stop();
 }
 
 void watch_signals() {
