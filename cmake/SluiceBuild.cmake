@@ -37,6 +37,14 @@ if(SLUICE_SANITIZE)
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
 endif()
 
+# sluice_without_sanitizers(FILES...): sources that would take minutes to compile instrumented (SIMD kernels,
+# whose bounds tests prove with guard pages; command lines).
+function(sluice_without_sanitizers)
+  if(SLUICE_SANITIZE)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-fno-sanitize=all")
+  endif()
+endfunction()
+
 # sluice_library(NAME SOURCES... [DEPENDS targets...]): an internal static library.
 function(sluice_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
