@@ -15,6 +15,7 @@ constexpr uint32_t kData = 0x534c4431;   // "SLD1"
 constexpr uint32_t kAbort = 0x534c4131;  // "SLA1"
 constexpr uint32_t kHello = 0x534c4831;  // "SLH1"
 constexpr size_t kMostText = 1000;
+constexpr std::chrono::milliseconds kWatchInterval{50};
 
 struct Hello {
   uint32_t rank;
@@ -146,13 +147,23 @@ Status Bootstrap::allgather(std::span<const std::byte> own, std::span<std::byte>
     return status ? status : give_up(std::move(status));
   }
   for (int peer = 1; peer < size_; ++peer) {
-    Status status =
-        receive_frame(peer, all.subspan(static_cast<size_t>(peer) * bytes, bytes), deadline);
+    Status status = await(peer, deadline);
+    if (status) {
+      status = receive_frame(peer, all.subspan(static_cast<size_t>(peer) * bytes, bytes), deadline);
+    }
     if (!status) return give_up(std::move(status));
   }
   for (int peer = 1; peer < size_; ++peer) {
     Status status = send_frame(peer, kData, all, deadline);
     if (!status) return give_up(std::move(status));
+  }
+  return {};
+}
+
+Status Bootstrap::await(int peer, Deadline deadline) {
+  pollfd entry{peers_[static_cast<size_t>(peer)].get(), POLLIN, 0};
+  while (::poll(&entry, 1, static_cast<int>(kWatchInterval.count())) <= 0 && !deadline.passed()) {
+    if (auto error = failure()) return fail(std::move(*error));
   }
   return {};
 }

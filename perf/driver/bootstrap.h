@@ -72,6 +72,8 @@ class Bootstrap {
   Status send_frame(int peer, uint32_t kind, std::span<const std::byte> bytes, Deadline deadline);
   Status receive_frame(int peer, std::span<std::byte> bytes, Deadline deadline);
   std::optional<Error> failure_of(int peer);
+  // Rank 0: waits for a frame of `peer` while it watches all the others.
+  Status await(int peer, Deadline deadline);
   Status give_up(Status status);
   std::string abort_text(int peer, const Header& header, Deadline deadline);
   std::string name_of(int peer) const;

@@ -11,17 +11,25 @@ namespace {
 // How long a plugin may take to notice by itself that a peer has died.
 constexpr auto kNoticeGrace = std::chrono::seconds(1);
 
+// A plugin that says no, whatever its reason: it cannot be used, nobody has died.
+Status refused_by(ncclResult_t result, const std::string& what) {
+  Error error = error_of(result, what);
+  error.kind = ErrorKind::refused;
+  error.message += "; the plugin's own lines (-v) may say why";
+  return fail(std::move(error));
+}
+
 // Asks for the device and its properties, as NCCL does after init.
 Status take_device(PluginApi& api, const std::string& kind, int device, DeviceProperties* out) {
   int count = 0;
   const ncclResult_t result = api.devices(&count);
-  if (result != ncclSuccess) return fail(error_of(result, kind + " devices"));
+  if (result != ncclSuccess) return refused_by(result, kind + " devices");
   if (count <= device) {
     return fail(ErrorKind::refused, std::string("plugin ") + api.name() + " has no " + kind +
                                         " device (it reports " + std::to_string(count) + ")");
   }
   const ncclResult_t got = api.properties(device, out);
-  if (got != ncclSuccess) return fail(error_of(got, kind + " getProperties"));
+  if (got != ncclSuccess) return refused_by(got, kind + " getProperties");
   if ((out->pointer_support & abi::kPointerHost) == 0) {
     return fail(ErrorKind::refused, kind + " device " + out->name +
                                         " does not take host memory, which is all there is");
@@ -61,7 +69,7 @@ Status Communicator::initialise(const CommunicatorOptions& options, uint64_t id)
   net_ = NetApi::over(*net_table);
   net_->set_fault(options.fault);
   const ncclResult_t result = net_->init(id);
-  if (result != ncclSuccess) return fail(error_of(result, library_.file() + ": net init"));
+  if (result != ncclSuccess) return refused_by(result, library_.file() + ": net init");
   net_ready_ = true;
   SLUICE_RETURN_IF_ERROR(take_device(*net_, "net", device(), &properties_));
   if (!options.collnet) return {};
@@ -72,7 +80,7 @@ Status Communicator::initialise(const CommunicatorOptions& options, uint64_t id)
   collnet_->set_fault(options.fault);
   const ncclResult_t collnet_result = collnet_->init(id);
   if (collnet_result != ncclSuccess) {
-    return fail(error_of(collnet_result, library_.file() + ": CollNet init"));
+    return refused_by(collnet_result, library_.file() + ": CollNet init");
   }
   collnet_ready_ = true;
   return take_device(*collnet_, "CollNet", device(), &collnet_properties_);

@@ -48,7 +48,7 @@ Result<std::optional<NodeProcess>> start_node(const JobOptions& options) {
                  options.program);
     return std::nullopt;
   }
-  auto node = NodeProcess::start(program, options.timeout);
+  auto node = NodeProcess::start(program, options.timeout, options.verbose);
   if (!node) return fail(std::move(node).error());
   ::setenv("SLUICE_AGG", node->address().c_str(), 1);
   return std::optional<NodeProcess>(std::move(*node));

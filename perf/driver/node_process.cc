@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "perf/driver/node_process.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "perf/driver/launcher.h"
@@ -54,8 +56,10 @@ class PortFile {
   std::string folder_;
 };
 
-[[noreturn]] void be_node(pid_t parent, const std::string& program, const std::string& port_file) {
+[[noreturn]] void be_node(pid_t parent, const std::string& program, const std::string& port_file,
+                          const Descriptor& log) {
   die_with_parent(SIGTERM, parent);
+  if (log.valid()) ::dup2(log.get(), STDERR_FILENO);
   ::execl(program.c_str(), program.c_str(), "--listen", "127.0.0.1:0", "--port-file",
           port_file.c_str(), static_cast<char*>(nullptr));
   std::fprintf(stderr, "cannot run %s: %s\n", program.c_str(), std::strerror(errno));
@@ -64,16 +68,18 @@ class PortFile {
 
 }  // namespace
 
-Result<NodeProcess> NodeProcess::start(const std::string& program, Duration timeout) {
+Result<NodeProcess> NodeProcess::start(const std::string& program, Duration timeout, bool verbose) {
   auto port_file = PortFile::make();
   if (!port_file) return fail(std::move(port_file).error());
+  Descriptor log;
+  if (!verbose) log.reset(::memfd_create("sluice-agg log", MFD_CLOEXEC));
   std::fflush(nullptr);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return fail_errno(errno, "cannot fork an aggregation node");
-  if (pid == 0) be_node(parent, program, port_file->name());
+  if (pid == 0) be_node(parent, program, port_file->name(), log);
 
-  NodeProcess node(pid, parent);
+  NodeProcess node(pid, parent, std::move(log));
   const Deadline deadline = Deadline::after(timeout);
   while (true) {
     const std::string port = port_file->port();
@@ -84,6 +90,7 @@ Result<NodeProcess> NodeProcess::start(const std::string& program, Duration time
     int status = 0;
     if (::waitpid(pid, &status, WNOHANG) == pid) {
       node.pid_ = -1;
+      node.print_log(false);
       return fail(ErrorKind::refused, "the aggregation node " + program + " ended at once");
     }
     if (deadline.passed()) {
@@ -101,9 +108,24 @@ NodeProcess::~NodeProcess() {
     if (deadline.passed()) {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
-      return;
+      break;
     }
     std::this_thread::sleep_for(kPollInterval);
+  }
+  print_log(true);
+}
+
+void NodeProcess::print_log(bool warnings_only) const {
+  if (!log_.valid() || ::lseek(log_.get(), 0, SEEK_SET) != 0) return;
+  std::string text;
+  char part[4096];
+  for (ssize_t size; (size = ::read(log_.get(), part, sizeof part)) > 0;) {
+    text.append(part, static_cast<size_t>(size));
+  }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (warnings_only && line.find(": info: ") != line.npos) continue;
+    std::fprintf(stderr, "%s\n", line.c_str());
   }
 }
 
