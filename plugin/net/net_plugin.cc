@@ -93,8 +93,8 @@ Result<Comm*> connect(const library::ContextKey& key, int device, const void* ha
   }
   auto connector = resume_or_start(*context, device, address);
   if (!connector) return report(*context, std::move(connector).error());
-  auto connection = (*connector)->progress();
-  if (!connection) return report(*context, std::move(connection).error());
+  auto connection = (*connector)->progress();  // logs its own error
+  if (!connection) return fail(std::move(connection).error());
   if (*connection == nullptr) {
     context->pending_connects().put(device, address, *std::move(connector));
     return nullptr;
