@@ -5,96 +5,115 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace sluice::perf {
 namespace {
 
 using Values = std::vector<long>;
 
-struct Shape {
-  int ranks;
-  size_t count;
+// All ranks' steps, inputs and outputs, and the messages on their way to each rank.
+class Game {
+ public:
+  Game(int ranks, size_t count) : players_(static_cast<size_t>(ranks)), count_(count) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      Player& player = players_[static_cast<size_t>(rank)];
+      player.steps = ring_steps({ranks, rank, count, kMostSlice, 4, 4});
+      player.output.assign(count, -1);
+      for (size_t index = 0; index < count; ++index) {
+        player.input.push_back((rank + 1) * 1000 + static_cast<long>(index) * 7);
+      }
+    }
+  }
+
+  void play() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (size_t rank = 0; rank < players_.size(); ++rank) moved = advance(rank) || moved;
+    }
+  }
+
+  void expect_sums() const {
+    const auto n = static_cast<long>(players_.size());
+    for (const Player& player : players_) {
+      ASSERT_EQ(player.next, player.steps.size()) << "a rank waits for ever";
+      EXPECT_TRUE(player.arriving.empty());
+      for (size_t index = 0; index < count_; ++index) {
+        const long expected = n * (n + 1) / 2 * 1000 + n * static_cast<long>(index) * 7;
+        ASSERT_EQ(player.output[index], expected) << "element " << index;
+      }
+    }
+  }
+
+  void expect_bytes() const {
+    size_t sent = 0;
+    for (const Player& player : players_) {
+      for (const RingStep& step : player.steps) {
+        sent += step.sends ? step.count : 0;
+        EXPECT_LE(step.count, kMostSlice);
+        EXPECT_GT(step.count, 0u);
+      }
+    }
+    EXPECT_EQ(sent, 2 * (players_.size() - 1) * count_);
+  }
+
+ private:
+  static constexpr size_t kMostSlice = 16;
+  struct Player {
+    std::vector<RingStep> steps;
+    Values input;
+    Values output;
+    size_t next = 0;
+    std::deque<Values> arriving;
+  };
+
+  // One step of one rank, if it can be taken.
+  bool advance(size_t rank) {
+    Player& player = players_[rank];
+    if (player.next == player.steps.size()) return false;
+    const RingStep& step = player.steps[player.next];
+    if (step.receives && player.arriving.empty()) return false;
+    const auto first = static_cast<long>(step.first);
+    const auto input = player.input.begin() + first;
+    Values outcome(input, input + static_cast<long>(step.count));
+    if (step.receives) {
+      const Values received = std::move(player.arriving.front());
+      player.arriving.pop_front();
+      EXPECT_EQ(received.size(), step.count) << "sender and receiver cut differently";
+      for (size_t index = 0; index < received.size() && index < step.count; ++index) {
+        outcome[index] = received[index] + (step.reduces ? outcome[index] : 0);
+      }
+    }
+    if (step.stores) std::copy(outcome.begin(), outcome.end(), player.output.begin() + first);
+    if (step.sends) players_[(rank + 1) % players_.size()].arriving.push_back(std::move(outcome));
+    ++player.next;
+    return true;
+  }
+
+  std::vector<Player> players_;
+  size_t count_;
 };
 
-class Ring : public testing::TestWithParam<Shape> {
- protected:
-  RingShape shape_of(int rank) const {
-    return {GetParam().ranks, rank, GetParam().count, 16, 4, 4};
-  }
-};
+class Ring : public testing::TestWithParam<int> {};
 
 TEST_P(Ring, LeavesTheSumOnEveryRank) {
-  const auto ranks = static_cast<size_t>(GetParam().ranks);
-  const size_t count = GetParam().count;
-  std::vector<std::vector<RingStep>> steps(ranks);
-  std::vector<Values> input(ranks), output(ranks, Values(count, -1));
-  for (size_t rank = 0; rank < ranks; ++rank) {
-    steps[rank] = ring_steps(shape_of(static_cast<int>(rank)));
-    for (size_t index = 0; index < count; ++index) {
-      input[rank].push_back(static_cast<long>((rank + 1) * 1000 + index * 7));
-    }
-  }
-  std::vector<std::deque<Values>> wire(ranks);  // towards that rank
-  std::vector<size_t> next(ranks);
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (size_t rank = 0; rank < ranks; ++rank) {
-      if (next[rank] == steps[rank].size()) continue;
-      const RingStep& step = steps[rank][next[rank]];
-      if (step.receives && wire[rank].empty()) continue;
-      Values outcome(input[rank].begin() + static_cast<long>(step.first),
-                     input[rank].begin() + static_cast<long>(step.first + step.count));
-      if (step.receives) {
-        const Values received = wire[rank].front();
-        wire[rank].pop_front();
-        ASSERT_EQ(received.size(), step.count) << "sender and receiver cut differently";
-        for (size_t index = 0; index < step.count; ++index) {
-          outcome[index] = step.reduces ? outcome[index] + received[index] : received[index];
-        }
-      }
-      if (step.stores)
-        std::copy(outcome.begin(), outcome.end(),
-                  output[rank].begin() + static_cast<long>(step.first));
-      if (step.sends) wire[(rank + 1) % ranks].push_back(outcome);
-      ++next[rank];
-      moved = true;
-    }
-  }
-  for (size_t rank = 0; rank < ranks; ++rank) {
-    ASSERT_EQ(next[rank], steps[rank].size()) << "rank " << rank << " waits for ever";
-    EXPECT_TRUE(wire[rank].empty());
-    for (size_t index = 0; index < count; ++index) {
-      const auto n = static_cast<long>(ranks);
-      ASSERT_EQ(output[rank][index], n * (n + 1) / 2 * 1000 + n * static_cast<long>(index) * 7)
-          << "rank " << rank << " element " << index;
-    }
+  for (const size_t count : {0, 1, 2, 7, 64, 129, 1000, 5003}) {
+    SCOPED_TRACE(count);
+    Game game(GetParam(), count);
+    game.play();
+    game.expect_sums();
   }
 }
 
 TEST_P(Ring, SendsWhatARingMustSend) {
-  size_t sent = 0;
-  for (int rank = 0; rank < GetParam().ranks; ++rank) {
-    for (const RingStep& step : ring_steps(shape_of(rank))) {
-      sent += step.sends ? step.count : 0;
-      EXPECT_LE(step.count, 16u);
-      EXPECT_GT(step.count, 0u);
-    }
+  for (const size_t count : {0, 1, 2, 7, 64, 129, 1000, 5003}) {
+    SCOPED_TRACE(count);
+    Game(GetParam(), count).expect_bytes();
   }
-  EXPECT_EQ(sent, 2 * (static_cast<size_t>(GetParam().ranks) - 1) * GetParam().count);
 }
 
-std::vector<Shape> shapes() {
-  std::vector<Shape> shapes;
-  for (const int ranks : {2, 3, 5, 8, 64}) {
-    for (const size_t count : {0, 1, 2, 7, 64, 129, 1000, 5003}) shapes.push_back({ranks, count});
-  }
-  return shapes;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Ring, testing::ValuesIn(shapes()), [](const auto& tested) {
-  return std::to_string(tested.param.ranks) + "_" + std::to_string(tested.param.count);
-});
+INSTANTIATE_TEST_SUITE_P(All, Ring, testing::Values(2, 3, 5, 8, 64));
 
 }  // namespace
 }  // namespace sluice::perf

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "perf/driver/data_type.h"
@@ -11,80 +13,86 @@
 namespace sluice::perf {
 namespace {
 
+constexpr size_t kCount = 700;  // more than a block of the check
+constexpr uint64_t kFirst = 50;
+
 struct Case {
   ncclDataType_t type;
   ncclRedOp_t op;
   int ranks;
-};
 
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  for (const TypeInfo& type : all_types()) {
-    for (const OperatorInfo& op : all_operators()) {
-      for (const int ranks : {2, 3, 8, 64}) cases.push_back({type.type, op.op, ranks});
-    }
+  std::string text() const {
+    return std::string(info_of(type).name) + " " + info_of(op).name + " of " +
+           std::to_string(ranks);
   }
-  return cases;
-}
-
-class EveryReduction : public testing::TestWithParam<Case> {
- protected:
-  static constexpr size_t kCount = 700;
-
+  bool rounds() const { return info_of(type).unit_roundoff > 0 && op != ncclMax && op != ncclMin; }
   // Folds all ranks' inputs one after the other, rounding at every hop, as a ring does.
   std::vector<std::byte> folded() const {
-    const auto [type, op, ranks] = GetParam();
     std::vector<std::byte> sum(kCount * info_of(type).bytes), next(sum.size());
-    fill({type, op, 9}, 0, 50, kCount, sum.data());
+    fill({type, op, 9}, 0, kFirst, kCount, sum.data());
     for (int rank = 1; rank < ranks; ++rank) {
-      fill({type, op, 9}, rank, 50, kCount, next.data());
+      fill({type, op, 9}, rank, kFirst, kCount, next.data());
       reduce(type, op, sum.data(), sum.data(), next.data(), kCount);
     }
     return sum;
   }
+  size_t wrong(const std::vector<std::byte>& result, int of_ranks, uint64_t seed = 9) const {
+    return count_wrong({type, op, seed}, of_ranks, kFirst, kCount, result.data());
+  }
+};
+
+class EveryReduction : public testing::TestWithParam<TypeInfo> {
+ protected:
+  static void for_each(const std::function<void(const Case&)>& body) {
+    for (const OperatorInfo& op : all_operators()) {
+      for (const int ranks : {2, 3, 8, 64}) {
+        const Case one{GetParam().type, op.op, ranks};
+        SCOPED_TRACE(one.text());
+        body(one);
+      }
+    }
+  }
 };
 
 TEST_P(EveryReduction, IsWithinBounds) {
-  const auto [type, op, ranks] = GetParam();
-  EXPECT_EQ(count_wrong({type, op, 9}, ranks, 50, kCount, folded().data()), 0u);
+  for_each([](const Case& one) { EXPECT_EQ(one.wrong(one.folded(), one.ranks), 0u); });
 }
 
-TEST_P(EveryReduction, CheckFindsEveryElementThatIsWrong) {
-  const auto [type, op, ranks] = GetParam();
-  const bool rounds = info_of(type).unit_roundoff > 0 && op != ncclMax && op != ncclMin;
-  std::vector<std::byte> result = folded();
-  const size_t bytes = info_of(type).bytes;
-  size_t found = 0;
-  for (size_t index = 0; index < kCount; ++index) {
-    result[index * bytes + bytes - 1] ^= std::byte{0x40};  // an exponent's or a high bit
-    found += count_wrong({type, op, 9}, ranks, 50, kCount, result.data());
-    result[index * bytes + bytes - 1] ^= std::byte{0x40};
-  }
-  if (rounds && bytes == 2 && ranks == 64) {
-    EXPECT_GT(found, kCount / 3) << "only where sums are exact";
-  } else {
-    EXPECT_EQ(found, kCount);
-  }
+TEST_P(EveryReduction, CheckFindsAnElementThatIsWrong) {
+  for_each([](const Case& one) {
+    std::vector<std::byte> result = one.folded();
+    const size_t bytes = info_of(one.type).bytes;
+    size_t flipped = 0, found = 0;
+    for (size_t index = 0; index < kCount; index += index % 512 < 510 ? 17 : 1) {
+      const size_t last = index * bytes + bytes - 1;
+      result[last] ^= std::byte{0x40};  // an exponent's or a high bit
+      found += one.wrong(result, one.ranks);
+      result[last] ^= std::byte{0x40};
+      ++flipped;
+    }
+    if (one.rounds() && bytes == 2 && one.ranks == 64) {
+      EXPECT_GT(found, flipped / 4) << "only where sums are exact";
+    } else {
+      EXPECT_EQ(found, flipped);
+    }
+  });
 }
 
 TEST_P(EveryReduction, CheckFindsOneRankTooMany) {
-  const auto [type, op, ranks] = GetParam();
-  const size_t wrong = count_wrong({type, op, 9}, ranks - 1, 50, kCount, folded().data());
-  // The last rank rarely holds the largest of 64.
-  EXPECT_GT(wrong, op == ncclMax || op == ncclMin ? 0 : kCount / 4);
+  for_each([](const Case& one) {
+    // The last rank rarely holds the largest of 64.
+    const size_t least = one.op == ncclMax || one.op == ncclMin ? 0 : kCount / 4;
+    EXPECT_GT(one.wrong(one.folded(), one.ranks - 1), least);
+  });
 }
 
 TEST_P(EveryReduction, CheckFindsAnotherIteration) {
-  const auto [type, op, ranks] = GetParam();
-  EXPECT_GT(count_wrong({type, op, 10}, ranks, 50, kCount, folded().data()), kCount / 8);
+  for_each([](const Case& one) { EXPECT_GT(one.wrong(one.folded(), one.ranks, 10), kCount / 8); });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryReduction, testing::ValuesIn(all_cases()),
-                         [](const auto& tested) {
-                           return std::string(info_of(tested.param.type).name) + "_" +
-                                  info_of(tested.param.op).name + "_" +
-                                  std::to_string(tested.param.ranks);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, EveryReduction,
+                         testing::ValuesIn(all_types().begin(), all_types().end()),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(TestData, PartsFitTogetherAcrossTheCountersEnd) {
   const uint64_t first = (uint64_t{1} << 32) - 100;
