@@ -22,7 +22,7 @@ uint64_t to_wire(Duration timeout) {
 }
 
 Duration from_wire(uint64_t milliseconds) {
-  constexpr uint64_t kDay = 24 * 3600 * 1000;
+  constexpr uint64_t kDay = 24ULL * 3600 * 1000;
   return milliseconds > kDay ? Duration::max() : std::chrono::milliseconds(milliseconds);
 }
 

@@ -170,10 +170,10 @@ void TcpListener::hear(uint64_t id) {
     (void)guest.socket.send(SetupType::refuse, refuse);
     return dismiss(guest.from, message.error());
   }
-  introduce(id, std::move(guest), std::move(**message));
+  introduce(id, std::move(guest), **message);
 }
 
-void TcpListener::introduce(uint64_t id, Guest guest, SetupMessage message) {
+void TcpListener::introduce(uint64_t id, Guest guest, const SetupMessage& message) {
   if (message.type == SetupType::attach) return attach(std::move(guest), message.as<Attach>());
   if (message.type != SetupType::hello || guest.local) {
     return dismiss(guest.from, {ErrorKind::remote, 0, "did not start with a hello"});

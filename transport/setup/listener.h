@@ -40,7 +40,7 @@ class TcpListener final : public Listener {
   void handle_events();
   void welcome_guests(int listening, bool local);
   void hear(uint64_t id);
-  void introduce(uint64_t id, Guest guest, SetupMessage message);
+  void introduce(uint64_t id, Guest guest, const SetupMessage& message);
   void attach(Guest guest, const Attach& attach);
   void grow(uint64_t id);
   void expire();

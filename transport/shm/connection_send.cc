@@ -123,9 +123,10 @@ Result<bool> ShmConnection::push_directly(PendingWrite& pending, size_t& budget)
     mine().writing.store(0, std::memory_order_seq_cst);
     if (closed) return false;  // check_departure() tells
     if (stale) {
-      return fail(ErrorKind::invalid_usage,
-                  format_text("%s: a write into window %u, which the peer does not announce (any more)",
-                              peer_.c_str(), write.window.id));
+      return fail(
+          ErrorKind::invalid_usage,
+          format_text("%s: a write into window %u, which the peer does not announce (any more)",
+                      peer_.c_str(), write.window.id));
     }
     if (!written) {
       SLUICE_RETURN_IF_ERROR(direct_failed(pending, written.error()));

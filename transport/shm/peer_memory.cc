@@ -3,6 +3,7 @@
 
 #include <sys/uio.h>
 
+#include <bit>
 #include <cerrno>
 
 namespace sluice::transport::shm {
@@ -10,7 +11,7 @@ namespace {
 
 bool read_word(pid_t process, uint64_t address, uint64_t& word) {
   const iovec local{&word, sizeof word};
-  const iovec remote{reinterpret_cast<void*>(address), sizeof word};
+  const iovec remote{std::bit_cast<void*>(address), sizeof word};
   return ::process_vm_readv(process, &local, 1, &remote, 1, 0) == sizeof word;
 }
 
@@ -29,7 +30,7 @@ bool PeerMemory::probe(const ProbeOffer& offer) const {
 
 Result<size_t> PeerMemory::write(uint64_t address, const std::byte* data, size_t size) const {
   const iovec local{const_cast<std::byte*>(data), size};
-  const iovec remote{reinterpret_cast<void*>(address), size};
+  const iovec remote{std::bit_cast<void*>(address), size};
   ssize_t written = 0;
   do written = ::process_vm_writev(process_, &local, 1, &remote, 1, 0);
   while (written < 0 && errno == EINTR);

@@ -64,6 +64,7 @@ class Stream {
   static constexpr size_t kMaxBatchBytes = 1 << 20;
   static constexpr int kMaxReads = 8;
 
+  bool has_room() const;
   void fill_batch(Outgoing& outgoing, uint64_t landed_below);
   size_t gather(std::array<iovec, 3 * kMaxBatchFrames>& parts) const;
   void advance(Outgoing& outgoing, size_t sent);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -47,9 +48,16 @@ void Stream::advance(Outgoing& outgoing, size_t sent) {
   }
 }
 
+// The kernel calls a full socket writable again when a good part of its buffer is free, so that
+// data goes in portions worth the call.
+bool Stream::has_room() const {
+  pollfd entry{socket_.get(), POLLOUT, 0};
+  return ::poll(&entry, 1, 0) != 0;
+}
+
 Result<Stream::Outcome> Stream::send(Outgoing& outgoing, uint64_t landed_below) {
   fill_batch(outgoing, landed_below);
-  if (frames_.empty()) return Outcome::drained;
+  if (frames_.empty() || (blocked_ && !has_room())) return Outcome::drained;
   std::array<iovec, 3 * kMaxBatchFrames> parts;
   msghdr message{};
   message.msg_iov = parts.data();
