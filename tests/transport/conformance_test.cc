@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every transport must do, said once and run over each: transport/transport.h is the
 // specification.
+#include "tests/transport/conformance.h"
+
 #include <gmock/gmock.h>
 #include <poll.h>
 
 #include <random>
 
-#include "tests/transport/support.h"
 #include "transport/shm/connection.h"
 
 namespace sluice::transport {
@@ -15,31 +16,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class Conformance : public testing::TestWithParam<Variant> {
- protected:
-  void SetUp() override { ASSERT_TRUE(pair_.ok()); }
-
-  // Right announces, left gets to know.
-  void announce(std::span<const LocalWindow> windows, const std::string& note = "") {
-    const size_t before = pair_.left.handler.announcements.size();
-    ASSERT_TRUE(pair_.right.connection->announce(windows, bytes_of(note)));
-    ASSERT_TRUE(pair_.pump([&] { return pair_.left.handler.announcements.size() > before; }));
-  }
-  void announce(WindowId id, std::vector<std::byte>& memory) {
-    const LocalWindow window{id, memory.data(), memory.size(), nullptr};
-    announce({&window, 1});
-  }
-  Write write_to(WindowId id, const std::vector<std::byte>& data, uint64_t token) {
-    Write write;
-    write.window = pair_.left.handler.remote.at(id);
-    write.data = data.data();
-    write.size = data.size();
-    write.token = token;
-    return write;
-  }
-
-  Pair pair_{GetParam()};
-};
 INSTANTIATE_TEST_SUITE_P(Transports, Conformance, testing::ValuesIn(kVariants), name_of_variant);
 
 TEST_P(Conformance, IsOfTheKindThatWasAskedFor) {
@@ -327,125 +303,6 @@ TEST_P(Conformance, ManyMixedPostsBothWays) {
     std::sort(tokens.begin(), tokens.end());
     for (size_t i = 0; i < tokens.size(); ++i) ASSERT_EQ(tokens[i], i);
   }
-}
-
-TEST_P(Conformance, WhatCannotBeRightIsRefusedAtOnce) {
-  auto& left = *pair_.left.connection;
-  std::vector<std::byte> memory(100);
-  announce(0, memory);
-  const auto data = pattern(101, 1);
-  EXPECT_FALSE(left.write(write_to(0, data, 1)));
-  Write write = write_to(0, memory, 1);
-  write.offset = ~uint64_t{0};
-  EXPECT_FALSE(left.write(write));
-  write.offset = 0;
-  const std::string record(kMaxRecord + 1, 'r');
-  write.record = bytes_of(record);
-  EXPECT_FALSE(left.write(write));
-  EXPECT_FALSE(left.send_message(bytes_of(std::string(kMaxMessage, 'm')), bytes_of("!")));
-  const LocalWindow window{kMaxWindows, memory.data(), 1, nullptr};
-  EXPECT_FALSE(left.announce({&window, 1}, {}));
-  EXPECT_FALSE(left.register_memory(memory.data(), 10, MemoryType::cuda));
-  EXPECT_TRUE(left.register_memory(memory.data(), 10, MemoryType::host));
-  EXPECT_TRUE(left.status()) << "a refused call harms nobody";
-}
-
-// Drives both ends until both have failed.
-void expect_both_fail(Pair& pair, const std::string& right_says) {
-  Status left;
-  Status right;
-  ASSERT_TRUE(wait_for([&] {
-    left = pair.left.progress();
-    right = pair.right.progress();
-    return !left && !right;
-  }));
-  EXPECT_THAT(left.error().message + right.error().message, HasSubstr(right_says));
-  EXPECT_EQ(pair.left.progress().error().message, left.error().message) << "errors stick";
-  EXPECT_EQ(pair.left.connection->flush().error().message, left.error().message);
-  EXPECT_EQ(pair.left.connection->send_message({}, {}).error().message, left.error().message);
-  EXPECT_EQ(pair.right.connection->status().error().message, right.error().message);
-}
-
-TEST_P(Conformance, AWriteIntoNoWindowEndsTheConnection) {
-  for (const size_t size : {10, 100000}) {
-    Pair pair(GetParam());
-    ASSERT_TRUE(pair.ok());
-    const auto data = pattern(size, 1);
-    Write write;
-    write.window = {5, size, 0, 0};
-    write.data = data.data();
-    write.size = data.size();
-    ASSERT_TRUE(pair.left.connection->write(write));
-    expect_both_fail(pair, "window 5");
-  }
-}
-
-TEST_P(Conformance, AWriteBeyondItsWindowTouchesNothing) {
-  std::vector<std::byte> memory(1000, std::byte{7});
-  const LocalWindow window{0, memory.data() + 100, 500, nullptr};
-  announce({&window, 1});
-  const auto data = pattern(600, 1);
-  Write write = write_to(0, data, 1);
-  write.window.size = 600;  // a lie
-  ASSERT_TRUE(pair_.left.connection->write(write));
-  expect_both_fail(pair_, "window 0");
-  EXPECT_EQ(memory, std::vector<std::byte>(1000, std::byte{7}));
-}
-
-TEST_P(Conformance, NothingIsWrittenIntoAWithdrawnWindow) {
-  for (const size_t size : {100, 1 << 20}) {
-    Pair pair(GetParam());
-    ASSERT_TRUE(pair.ok());
-    std::vector<std::byte> memory(size, std::byte{7});
-    const LocalWindow window{2, memory.data(), memory.size(), nullptr};
-    ASSERT_TRUE(pair.right.connection->announce({&window, 1}, {}));
-    ASSERT_TRUE(pair.pump([&] { return pair.left.handler.remote.contains(2); }));
-    pair.right.connection->withdraw(2);
-    const auto data = pattern(size, 1);
-    Write write;
-    write.window = pair.left.handler.remote.at(2);
-    write.data = data.data();
-    write.size = size;
-    ASSERT_TRUE(pair.left.connection->write(write));
-    expect_both_fail(pair, "window 2");
-    EXPECT_EQ(memory, std::vector<std::byte>(size, std::byte{7}));
-  }
-}
-
-TEST_P(Conformance, NothingIsWrittenAfterWithdrawalInMidWrite) {
-  std::vector<std::byte> memory(64 << 20);
-  announce(0, memory);
-  const auto data = pattern(memory.size(), 1);
-  ASSERT_TRUE(pair_.left.connection->write(write_to(0, data, 1)));
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(pair_.left.progress());
-    ASSERT_TRUE(pair_.right.progress());
-  }
-  pair_.right.connection->withdraw(0);
-  const std::vector<std::byte> snapshot = memory;
-  expect_both_fail(pair_, "window 0");
-  EXPECT_TRUE(memory == snapshot);
-}
-
-TEST_P(Conformance, AnErrorOfTheHandlerSticksAndThePeerIsTold) {
-  pair_.right.handler.failure = Error{ErrorKind::internal, 0, "the cat sat on it"};
-  ASSERT_TRUE(pair_.left.connection->send_message(bytes_of("x"), {}));
-  expect_both_fail(pair_, "the cat sat on it");
-  EXPECT_THAT(pair_.left.connection->status().error().message, HasSubstr("the cat sat on it"));
-  EXPECT_EQ(pair_.right.handler.messages.size(), 1U);
-}
-
-TEST_P(Conformance, WhatWasSentBeforeAnOrderlyEndArrives) {
-  for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(pair_.left.connection->send_message(bytes_of(std::to_string(i)), {}));
-  }
-  ASSERT_TRUE(pair_.left.connection->flush());
-  pair_.left.connection.reset();
-  Status status;
-  ASSERT_TRUE(wait_for([&] { return !(status = pair_.right.progress()); }));
-  EXPECT_EQ(pair_.right.handler.messages.size(), 20U);
-  EXPECT_EQ(status.error().kind, ErrorKind::remote);
-  EXPECT_THAT(status.error().message, HasSubstr("closed the connection"));
 }
 
 TEST_P(Conformance, CountsBytes) {
