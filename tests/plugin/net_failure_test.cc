@@ -117,7 +117,7 @@ TEST_P(NetFailure, ClosedPeerIsAnError) {
 
 TEST_P(NetFailure, AbortWithRequestsInFlight) {
   const int descriptors = open_descriptors();
-  const int before = threads();
+  const int before = threads_at_rest();
   {
     Session session(version());
     NetTable& net = session.net();

@@ -85,7 +85,7 @@ TEST_P(NetSetup, ListenClosesWhileOthersAreUnderWay) {
 TEST_P(NetSetup, AbandonedListensAndHalfOpenConnectsAreFreed) {
   session_.reset();
   const int descriptors = open_descriptors();
-  const int before = threads();
+  const int before = threads_at_rest();
   session_.emplace(std::get<0>(GetParam()));
   std::array<Handle, 3> handles;
   for (Handle& handle : handles) session().listen(handle);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -25,6 +26,16 @@ int open_descriptors() {
 
 int threads() {
   return entries("/proc/self/task");
+}
+
+int threads_at_rest() {
+  std::thread([] {}).join();
+  int fewest = threads();
+  for (int sample = 0; sample < 20; ++sample) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    fewest = std::min(fewest, threads());
+  }
+  return fewest;
 }
 
 int mappings_of(const std::string& text) {

@@ -9,6 +9,9 @@ namespace sluice::test {
 
 int open_descriptors();
 int threads();
+// For a baseline: with the thread that a sanitizer starts beside the first one, without those that
+// are just ending.
+int threads_at_rest();
 // Mappings of files whose path contains `text`.
 int mappings_of(const std::string& text);
 // Bytes of anonymous memory that are resident.

@@ -39,7 +39,7 @@ void load_use_and_unload(int version, bool abandon) {
 
 TEST_P(Reload, HundredTimesLeavesNothing) {
   const int version = GetParam();
-  const int before = threads();
+  const int before = threads_at_rest();
   int descriptors = 0;
   long resident = 0;
   constexpr int kRounds = 100;
