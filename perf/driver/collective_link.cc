@@ -29,6 +29,7 @@ Status CollectiveLink::listen(Handle* handle) {
 
 Status CollectiveLink::meet(std::vector<Handle>& handles) {
   std::vector<void*> pointers;
+  pointers.reserve(handles.size());
   for (Handle& handle : handles) pointers.push_back(handle.data());
   CollNetApi& collnet = *communicator_->collnet();
   const Bootstrap& bootstrap = communicator_->bootstrap();

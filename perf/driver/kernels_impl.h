@@ -11,10 +11,26 @@ namespace {
 
 enum class Op { sum, prod, max, min };  // NCCL's values in order
 
+template <size_t Bytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+  using Type = uint8_t;
+};
+template <>
+struct UnsignedOf<4> {
+  using Type = uint32_t;
+};
+template <>
+struct UnsignedOf<8> {
+  using Type = uint64_t;
+};
+
 template <typename T>
-struct Traits {  // integers wrap: computed unsigned
+struct Traits {
   static constexpr bool kFloating = false;
   using Wide = T;
+  using Unsigned = typename UnsignedOf<sizeof(T)>::Type;  // in which integers wrap
 };
 template <>
 struct Traits<float> {
@@ -55,12 +71,10 @@ inline T apply(T a, T b) {
   } else if constexpr (Traits<T>::kFloating) {
     return op == Op::sum ? a + b : a * b;
   } else {
-    const auto x = static_cast<uint64_t>(a);
-    const auto y = static_cast<uint64_t>(b);
-    if constexpr (sizeof(T) == 8) return static_cast<T>(op == Op::sum ? x + y : x * y);
-    const auto low_x = static_cast<uint32_t>(x);
-    const auto low_y = static_cast<uint32_t>(y);
-    return static_cast<T>(op == Op::sum ? low_x + low_y : low_x * low_y);
+    using Unsigned = typename Traits<T>::Unsigned;
+    const Unsigned x = static_cast<Unsigned>(a);
+    const Unsigned y = static_cast<Unsigned>(b);
+    return static_cast<T>(op == Op::sum ? x + y : x * y);
   }
 }
 
@@ -93,8 +107,8 @@ inline T value_of(uint32_t hash, uint32_t multiplier) {
   if constexpr (!Traits<T>::kFloating) {
     const uint32_t odd = op == Op::prod ? 1u : 0u;  // even factors would soon leave nothing but 0
     if constexpr (sizeof(T) == 8) {
-      const uint64_t high = (hash ^ 0x5bd1e995u) * multiplier;
-      return static_cast<T>(high << 32 | bits | odd);
+      const uint32_t high = (hash ^ 0x5bd1e995u) * multiplier;
+      return static_cast<T>(static_cast<uint64_t>(high) << 32 | bits | odd);
     } else {
       return static_cast<T>(bits >> (32 - 8 * sizeof(T)) | odd);
     }

@@ -6,6 +6,7 @@
 #include "perf/sluice-perf/options.h"
 #include "perf/sluice-perf/plugins.h"
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory may well end a tool
 int main(int argc, char** argv) {
   using namespace sluice::perf;
   const auto parsed = parse_options(argc, argv);

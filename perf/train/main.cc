@@ -223,6 +223,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace sluice::train
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory may well end a tool
 int main(int argc, char** argv) {
   return sluice::train::run(argc, argv);
 }
