@@ -36,7 +36,7 @@ class ChildOwner {
 class Child final : public MemberPort, public transport::ConnectionHandler {
  public:
   Child(uint64_t id, std::unique_ptr<transport::Connection> connection, ChildOwner& owner);
-  ~Child();
+  ~Child() override;
 
   uint64_t id() const { return id_; }
   // Pushes and reads. True: bytes moved.

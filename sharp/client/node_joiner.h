@@ -19,7 +19,7 @@ namespace sluice::sharp {
 class NodeJoiner final : private transport::ConnectionHandler {
  public:
   NodeJoiner(transport::Context& context, const Plan& plan, uint16_t rank, Duration budget);
-  ~NodeJoiner();
+  ~NodeJoiner() override;
 
   enum class State { working, joined, failed };
   State progress();
