@@ -24,7 +24,7 @@ std::string write_digits(const std::string& name, bool random_labels) {
     for (float& pixel : picture) pixel = random.uniform() * 12;
   }
   gzFile out = ::gzopen(file.c_str(), "wb");
-  for (size_t row = 0; row < 1000; ++row) {
+  for (size_t row = 0; row < 500; ++row) {
     const size_t label = random.below(kClasses);
     for (size_t pixel = 0; pixel < kPixels; ++pixel) {
       ::gzprintf(out, "%.3f,", static_cast<double>(pictures[label][pixel] + random.uniform() * 4));
@@ -44,16 +44,13 @@ Outcome train(const std::string& data, const std::vector<std::string>& more,
 }
 
 TEST(Train, LearnsAndMatchesOneProcess) {
-  const std::string data = write_digits("digits.csv.gz", false);
-  for (const char* version : {"6", "12"}) {
-    const Outcome outcome =
-        train(data, {"--ranks", "3", "--epochs", "4", "--net-version", version});
-    EXPECT_EQ(outcome.code, perf::kExitFine) << outcome.output << outcome.errors;
-    EXPECT_THAT(outcome.output, HasSubstr("epoch  4: loss"));
-    EXPECT_THAT(outcome.output, HasSubstr("same bits (hash"));
-    EXPECT_THAT(outcome.output, HasSubstr("# Verdict: OK"));
-    EXPECT_EQ(outcome.left_behind, 0);
-  }
+  const Outcome outcome =
+      train(write_digits("digits.csv.gz", false), {"--ranks", "3", "--epochs", "5"});
+  EXPECT_EQ(outcome.code, perf::kExitFine) << outcome.output << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("epoch  5: loss"));
+  EXPECT_THAT(outcome.output, HasSubstr("same bits (hash"));
+  EXPECT_THAT(outcome.output, HasSubstr("# Verdict: OK"));
+  EXPECT_EQ(outcome.left_behind, 0);
 }
 
 TEST(Train, FailsWhenNothingCanBeLearned) {
