@@ -18,11 +18,11 @@ const char* path_of_this_library() {
 
 void log_banner(const Logger& logger, const InitArguments& arguments, const DeviceList& devices) {
   const std::string names = devices.empty() ? "none" : text_of(devices);
-  SLUICE_INFO(logger, init,
-              "sluice %s (git %s), %s, %s API v%d, devices: %s, transports: shm, tcp (verbs: not built)",
-              kVersion, kGitId, path_of_this_library(),
-              arguments.role == Role::net ? "net" : "CollNet", arguments.api_version,
-              names.c_str());
+  SLUICE_INFO(
+      logger, init,
+      "sluice %s (git %s), %s, %s API v%d, devices: %s, transports: shm, tcp (verbs: not built)",
+      kVersion, kGitId, path_of_this_library(), arguments.role == Role::net ? "net" : "CollNet",
+      arguments.api_version, names.c_str());
 }
 
 }  // namespace sluice::plugin
