@@ -10,6 +10,10 @@ using Clock = std::chrono::steady_clock;
 using Duration = Clock::duration;
 using TimePoint = Clock::time_point;
 
+inline double in_seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 class Deadline {
  public:
   Deadline() : at_(TimePoint::max()) {}  // never

@@ -30,10 +30,6 @@ void send_byte(int socket, char byte) {
   (void)!::send(socket, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-double seconds_of(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 }  // namespace
 
 struct WatchedPeer {
@@ -72,7 +68,7 @@ Error Watch::error(const std::string& peer) const {
           ErrorKind::remote, 0,
           format_text("%s has been silent for %.1f s: the process is stopped, or its host or the "
                       "network is down",
-                      peer.c_str(), seconds_of(peer_->timeout))};
+                      peer.c_str(), in_seconds(peer_->timeout))};
     case PeerState::lost:
       break;
   }

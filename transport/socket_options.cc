@@ -21,7 +21,7 @@ bool set_congestion_control(int socket, const std::string& name) {
                       static_cast<socklen_t>(name.size())) == 0;
 }
 
-int seconds_of(Duration duration) {
+int keepalive_seconds(Duration duration) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(duration).count();
   return static_cast<int>(std::clamp<int64_t>(seconds, 1, 3600));
 }
@@ -32,8 +32,8 @@ int seconds_of(Duration duration) {
 void watch_peer(int socket, SocketRole role, Duration peer_timeout) {
   if (peer_timeout == Duration::max()) return;
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds_of(peer_timeout) / 4));
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds_of(peer_timeout) / 4));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, keepalive_seconds(peer_timeout) / 4));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, keepalive_seconds(peer_timeout) / 4));
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
   const auto milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(peer_timeout).count();

@@ -18,7 +18,7 @@
 namespace sluice::perf {
 namespace {
 
-constexpr auto kPollInterval = std::chrono::milliseconds(5);
+constexpr auto kReapInterval = std::chrono::milliseconds(5);
 
 struct Child {
   int rank = 0;
@@ -36,7 +36,7 @@ class Watch {
     while (running() > 0) {
       for (Child& child : children_) look_at(child);
       end_what_is_left();
-      std::this_thread::sleep_for(kPollInterval);
+      std::this_thread::sleep_for(kReapInterval);
     }
     return code_;
   }

@@ -21,7 +21,7 @@ struct Contestant {
   std::unique_ptr<Allreduce> algorithm;
 };
 
-struct Sample {  // one rank's, exchanged
+struct TimeSample {  // one rank's, exchanged
   double seconds;
   uint64_t bytes;
 };
@@ -143,9 +143,9 @@ class AllreduceBenchmark {
   }
 
   // Mean over ranks of the time and the bytes of one operation.
-  Result<Sample> time(Contestant& one, const AllreduceCall& call, int iterations) {
+  Result<TimeSample> time(Contestant& one, const AllreduceCall& call, int iterations) {
     SLUICE_RETURN_IF_ERROR(bootstrap_.barrier());
-    Sample own{};
+    TimeSample own{};
     const auto timed = [&]() -> Status {
       SLUICE_RETURN_IF_ERROR(one.algorithm->run(call));  // untimed: the ranks start together
       const uint64_t bytes = one.algorithm->bytes_handed();
@@ -160,8 +160,8 @@ class AllreduceBenchmark {
     SLUICE_RETURN_IF_ERROR(one.algorithm->communicator().on_progress(timed));
     auto all = bootstrap_.allgather(own);
     if (!all) return fail(std::move(all).error());
-    Sample mean{};
-    for (const Sample& sample : *all) {
+    TimeSample mean{};
+    for (const TimeSample& sample : *all) {
       mean.seconds += sample.seconds / bootstrap_.size();
       mean.bytes += sample.bytes;
     }

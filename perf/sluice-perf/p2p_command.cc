@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kWindow = 8;
 constexpr size_t kMostMemory = size_t{256} << 20;  // of all slots of a direction
 
-struct Sample {
+struct PingSample {
   double latency;
   double seconds;  // per message
   uint64_t bytes;
@@ -173,7 +173,7 @@ class P2pBenchmark {
     const int iterations = (options_.iterations + rounds - 1) / rounds;
     std::vector<std::vector<double>> latencies(ends_.size());
     std::vector<std::vector<double>> times(ends_.size());
-    std::vector<Sample> last(ends_.size());
+    std::vector<PingSample> last(ends_.size());
     for (int round = 0; round < rounds; ++round) {
       for (size_t index = 0; index < ends_.size(); ++index) {
         auto sample = measure_once(*ends_[index], bytes, iterations);
@@ -216,8 +216,8 @@ class P2pBenchmark {
   }
 
   // Mean latency and time per message over the pairs.
-  Result<Sample> measure_once(PairEnd& end, size_t bytes, int iterations) {
-    Sample own{};
+  Result<PingSample> measure_once(PairEnd& end, size_t bytes, int iterations) {
+    PingSample own{};
     prepare(end, bytes);
     SLUICE_RETURN_IF_ERROR(bootstrap_.barrier());
     if (!end.alone()) {
@@ -228,9 +228,9 @@ class P2pBenchmark {
     auto all = bootstrap_.allgather(own);
     if (!all) return fail(std::move(all).error());
     const int pairs = bootstrap_.size() / 2;
-    Sample mean{};
+    PingSample mean{};
     for (int rank = 0; rank < 2 * pairs; ++rank) {
-      const Sample& sample = (*all)[static_cast<size_t>(rank)];
+      const PingSample& sample = (*all)[static_cast<size_t>(rank)];
       mean.wrong += sample.wrong;
       if (rank % 2 != 0) continue;  // the first of a pair holds the clock
       mean.latency += sample.latency / pairs;
@@ -240,7 +240,7 @@ class P2pBenchmark {
     return mean;
   }
 
-  Status run_pair(PairEnd& end, size_t bytes, size_t iterations, Sample& own) {
+  Status run_pair(PairEnd& end, size_t bytes, size_t iterations, PingSample& own) {
     for (int index = 0; index <= options_.warmups; ++index) {
       SLUICE_RETURN_IF_ERROR(end.ping_pong(bytes));
     }

@@ -4,14 +4,6 @@
 #include <utility>
 
 namespace sluice::sharp {
-namespace {
-
-double seconds(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
-}  // namespace
-
 Group::Group(const Logger& logger, const GroupShape& shape, MemoryPool::Lease memory,
              Duration join_timeout, DataCounters& counters)
     : logger_(logger),
@@ -143,7 +135,7 @@ void Group::check_lease() {
     missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
   }
   end(kNoMember, format_text("the group was not complete within %g s: no join from rank %s",
-                             seconds(join_timeout_), missing.c_str()));
+                             in_seconds(join_timeout_), missing.c_str()));
 }
 
 void Group::end(uint16_t culprit, const std::string& sentence) {

@@ -32,10 +32,6 @@ std::string this_process() {
   return format_text("%s, pid %d", name, static_cast<int>(::getpid()));
 }
 
-double seconds(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 uint32_t milliseconds(Duration duration) {
   const auto count = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   return static_cast<uint32_t>(std::clamp<int64_t>(count, 0, UINT32_MAX));

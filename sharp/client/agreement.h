@@ -34,7 +34,6 @@ std::string refusal(const std::string& reason);
 // "gpu07, pid 4711"
 std::string this_process();
 
-double seconds(Duration duration);
 uint32_t milliseconds(Duration duration);
 
 }  // namespace sluice::sharp

@@ -72,7 +72,7 @@ void Coordinator::meet() {
   }
   if (!all_came()) {
     abort(format_text("%s did not come within %.3g s", missing_ranks().c_str(),
-                      seconds(Clock::now() - start_)));
+                      in_seconds(Clock::now() - start_)));
   }
 }
 
@@ -170,7 +170,7 @@ void Coordinator::collect_votes() {
         complete = false;
         if (deadline.passed()) {
           abort(format_text("%s did not vote within %g s", by_rank_[rank]->name().c_str(),
-                            seconds(budget + kVoteMargin)));
+                            in_seconds(budget + kVoteMargin)));
         }
       } else if (vote->yes == 0) {
         abort(vote->reason);

@@ -51,7 +51,7 @@ NodeJoiner::State NodeJoiner::progress() {
   if (state_ == State::working && deadline_.passed()) {
     give_up(format_text("node %s did not %s within %g s: is sluice-agg running there?",
                         plan_.node.c_str(), connection_ == nullptr ? "answer" : "take the group in",
-                        seconds(budget_)));
+                        in_seconds(budget_)));
   }
   return state_;
 }

@@ -55,7 +55,7 @@ Status Participant::reach(const transport::ListenerAddress& coordinator) {
     if (meeting_end_.passed()) {
       return fail(ErrorKind::timeout, refusal(format_text("rank 0 at %s did not answer within %g s",
                                                           transport::text_of(coordinator).c_str(),
-                                                          seconds(settings_.connect_timeout))));
+                                                          in_seconds(settings_.connect_timeout))));
     }
     backoff.pause();
   }

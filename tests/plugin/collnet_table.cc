@@ -93,7 +93,7 @@ class CollNetTableOf final : public CollNetTable {
 };
 
 template <int Version>
-std::unique_ptr<CollNetTable> load_version(const PluginLibrary& library) {
+std::unique_ptr<CollNetTable> load_collnet_version(const PluginLibrary& library) {
   using Table = typename abi::Abi<Version>::CollNet;
   const Table* table = library.table<Table>("ncclCollNetPlugin_v", Version);
   if (table == nullptr) return nullptr;
@@ -105,19 +105,19 @@ std::unique_ptr<CollNetTable> load_version(const PluginLibrary& library) {
 std::unique_ptr<CollNetTable> CollNetTable::load(const PluginLibrary& library, int version) {
   switch (version) {
     case 6:
-      return load_version<6>(library);
+      return load_collnet_version<6>(library);
     case 7:
-      return load_version<7>(library);
+      return load_collnet_version<7>(library);
     case 8:
-      return load_version<8>(library);
+      return load_collnet_version<8>(library);
     case 9:
-      return load_version<9>(library);
+      return load_collnet_version<9>(library);
     case 10:
-      return load_version<10>(library);
+      return load_collnet_version<10>(library);
     case 11:
-      return load_version<11>(library);
+      return load_collnet_version<11>(library);
     case 12:
-      return load_version<12>(library);
+      return load_collnet_version<12>(library);
     default:
       return nullptr;
   }

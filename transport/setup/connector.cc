@@ -47,10 +47,6 @@ bool worth_retrying(int error) {
          error == ENETUNREACH || error == ECONNRESET || error == EAGAIN;
 }
 
-double seconds_of(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Connector>> Connector::open(Context& context, const ListenerAddress& address,
@@ -312,7 +308,7 @@ Result<std::unique_ptr<Connection>> TcpConnector::finish() {
 }
 
 Error TcpConnector::too_late() const {
-  const double seconds = seconds_of(context_.settings().connect_timeout);
+  const double seconds = in_seconds(context_.settings().connect_timeout);
   const char* what = "the set-up did not finish with";
   switch (state_) {
     case State::resting:

@@ -19,10 +19,6 @@ constexpr Duration kPatience = std::chrono::seconds(10);  // per step of a guest
 constexpr size_t kMostGuests = 1024;
 constexpr Duration kLateCall = std::chrono::seconds(1);
 
-double seconds_of(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Listener>> Listener::open(Context& context, const Options& options) {
@@ -105,7 +101,7 @@ Result<std::unique_ptr<Connection>> TcpListener::accept() {
       ErrorKind::timeout,
       format_text("nobody has connected to %s within %g s (SLUICE_ACCEPT_TIMEOUT): did the other "
                   "rank start, and may it reach this address?",
-                  text_.c_str(), seconds_of(timeout)));
+                  text_.c_str(), in_seconds(timeout)));
 }
 
 void TcpListener::handle_events() {
@@ -236,7 +232,7 @@ void TcpListener::expire() {
         continue;
       }
       dismiss(name_of_entry(entry->second),
-              {ErrorKind::timeout, 0, format_text("stalled for %g s", seconds_of(kPatience))});
+              {ErrorKind::timeout, 0, format_text("stalled for %g s", in_seconds(kPatience))});
       entry = table.erase(entry);
     }
   };
