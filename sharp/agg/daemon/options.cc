@@ -104,11 +104,16 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   app.add_option("--max-members", limits.max_members, "most ranks of a group")
       ->check(CLI::Range(1, int{kMaxMembers}))
       ->capture_default_str();
-  app.add_option("--transport", texts.transport, "auto, tcp or shm")->capture_default_str();
+  // What both ends of a connection should agree on may come from the ranks' own settings.
+  app.add_option("--transport", texts.transport, "auto, tcp or shm")
+      ->envname(info_of(Parameter::sluice_transport).name)
+      ->capture_default_str();
   app.add_option("--tcp-congestion", texts.tcp_congestion,
-                 "congestion control as the kernel names it (cubic, bbr); empty: its default");
+                 "congestion control as the kernel names it (cubic, bbr); empty: its default")
+      ->envname(info_of(Parameter::sluice_tcp_congestion).name);
   app.add_option("--peer-timeout", texts.peer_timeout,
                  "a rank that is silent for so long is lost; off: never")
+      ->envname(info_of(Parameter::sluice_peer_timeout).name)
       ->capture_default_str();
   app.add_option("--join-timeout", texts.join_timeout,
                  "a group that is not complete after so long is given up")
