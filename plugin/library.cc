@@ -12,6 +12,7 @@
 #include "plugin/banner.h"
 #include "plugin/logging.h"
 #include "plugin/settings.h"
+#include "transport/liveness.h"
 
 namespace sluice::plugin::library {
 namespace {
@@ -21,6 +22,8 @@ struct State {
   Logger logger;
   std::shared_ptr<const DeviceList> devices;
   std::vector<std::shared_ptr<CommunicatorContext>> contexts;
+  std::vector<std::weak_ptr<CommunicatorContext>>
+      finalized;  // some may have connections that are open still
   std::vector<std::shared_ptr<ListenComm>> listens;
 };
 
@@ -103,14 +106,21 @@ Result<std::shared_ptr<CommunicatorContext>> open_locked(State& current,
 }
 
 // Runs when the library is unloaded or the process exits. Connections that are still open stay as
-// they are: other threads may be using them.
+// they are, other threads may be using them; but no thread of ours may run on in code that goes
+// away.
 [[gnu::destructor]] void free_what_is_left() {
   if (owner != getpid()) return;
   std::unique_lock lock(state_mutex);
   const std::unique_ptr<State> last(std::exchange(state, nullptr));
   lock.unlock();
   if (last == nullptr) return;
-  for (const auto& context : last->contexts) context->pending_connects().close();
+  for (const auto& context : last->contexts) {
+    context->pending_connects().close();
+    context->transport().liveness().halt();
+  }
+  for (const auto& finalized : last->finalized) {
+    if (const auto context = finalized.lock()) context->transport().liveness().halt();
+  }
 }
 
 }  // namespace
@@ -153,6 +163,8 @@ Status close_context(const void* pointer) {
         listens = take_listens_locked(
             [&](const ListenComm& listen) { return listen.context() == context; });
         if (state->contexts.empty()) state->logger = Logger();
+        std::erase_if(state->finalized, [](const auto& finalized) { return finalized.expired(); });
+        state->finalized.push_back(context);
       }
     }
   }

@@ -109,6 +109,7 @@ Result<Watch> LivenessMonitor::watch(FileDescriptor socket, Duration their_timeo
   peer->beat = std::min(beat_for(their_timeout), beat_for(peer_timeout_));
   peer->heard = peer->beaten = Clock::now();
   const std::lock_guard life(life_);
+  if (halted_) return fail(ErrorKind::invalid_usage, "a connection is made while the library goes");
   if (thread_ == nullptr) SLUICE_RETURN_IF_ERROR(start());
   {
     const std::lock_guard table(table_);
@@ -166,6 +167,13 @@ Status LivenessMonitor::start() {
   }
   (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return started;
+}
+
+void LivenessMonitor::halt() {
+  if (::getpid() != owner_) return;
+  const std::lock_guard life(life_);
+  halted_ = true;
+  stop();
 }
 
 void LivenessMonitor::stop() {

@@ -73,6 +73,10 @@ class LivenessMonitor {
   // `their_timeout`: how long the peer bears silence of ours; max() = for ever.
   Result<Watch> watch(FileDescriptor socket, Duration their_timeout);
 
+  // Ends the thread for good, whoever is still watched: for a library that is unloaded or a process
+  // that exits with connections open. From any thread; not in a forked child.
+  void halt();
+
  private:
   friend class Watch;
   void unwatch(WatchedPeer& peer);
@@ -93,6 +97,7 @@ class LivenessMonitor {
   FileDescriptor epoll_;
   FileDescriptor wake_;
   std::mutex table_;
+  bool halted_ = false;  // under life_
   uint64_t next_id_ = 1;
   std::unordered_map<uint64_t, std::shared_ptr<WatchedPeer>> peers_;
   TimePoint next_tending_;

@@ -255,6 +255,20 @@ TEST_P(NetFailure, ExitWithLiveCommunicators) {
   EXPECT_EQ(peer.wait(), 0);
 }
 
+TEST_P(NetFailure, UnloadWithOpenConnections) {
+  ForkedPeer peer([&](Pipe&) {
+    const int threads_before = threads_at_rest();
+    LeftAlive& left = left_alive;
+    left.session = new Session(version());
+    left.pair = left.session->establish();
+    const bool established = left.pair.send != nullptr && left.pair.receive != nullptr;
+    delete left.session;  // finalize, where there is one, and dlclose
+    left.session = nullptr;
+    return established && wait_for_threads(threads_before) ? 0 : 1;
+  });
+  EXPECT_EQ(peer.wait(), 0);
+}
+
 SLUICE_INSTANTIATE_NET(NetFailure);
 
 }  // namespace
