@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <thread>
 #include <utility>
 
 namespace sluice::sharp {
@@ -110,6 +111,8 @@ Status AggregationServer::run() {
     const bool resting = node_.rest(options_.spin);
     const bool sleep = resting && now - last_moved_ >= options_.spin;
     SLUICE_RETURN_IF_ERROR(wait(sleep ? static_cast<int>(kTidyInterval.count()) : 0));
+    // Whoever is to bring the next chunk may need this core.
+    if (!moved && !sleep) std::this_thread::yield();
   }
   return {};
 }
