@@ -73,6 +73,9 @@ function(sluice_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE sluice_options ${arg_DEPENDS} GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(NOT SLUICE_SANITIZE)
+    target_compile_options(${name} PRIVATE -O1)  # tests run briefly and compile slowly
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "transport/endpoint.h"
 #include "transport/liveness.h"
 
@@ -6,8 +8,8 @@ namespace sluice::transport {
 
 Context::Context(Logger logger, Settings settings)
     : logger_(logger),
-      settings_(settings),
-      liveness_(std::make_unique<LivenessMonitor>(settings.peer_timeout)) {}
+      settings_(std::move(settings)),
+      liveness_(std::make_unique<LivenessMonitor>(settings_.peer_timeout)) {}
 
 Context::~Context() = default;
 

@@ -108,7 +108,7 @@ class RingAllreduce::Operation {
     const std::byte* outcome = call_.input + offset;
     std::byte* const received = step.receives ? ring_.receive_fifo_.slot(consumed_) : nullptr;
     std::byte* const slot = step.sends ? ring_.send_fifo_.slot(filled_) : nullptr;
-    if (step.reduces) {
+    if (step.reduces && step.sends) {  // what is reduced always goes on
       reduce(call_.type, call_.op, slot, received, outcome, step.count);
       outcome = slot;
     } else if (step.receives) {

@@ -43,7 +43,7 @@ Status serve(sluice::transport::Context& context, const sluice::sharp::DaemonOpt
   if (!options.port_file.empty()) {
     SLUICE_RETURN_IF_ERROR(sluice::sharp::write_port_file(options.port_file, address.port));
   }
-  const Status status = (*server)->run();
+  Status status = (*server)->run();
   // A signal from here on finds no server.
   std::signal(SIGTERM, SIG_IGN);
   std::signal(SIGINT, SIG_IGN);

@@ -13,7 +13,7 @@
 namespace sluice::sharp {
 namespace {
 
-constexpr int64_t kHour = 3600 * 1000;  // milliseconds
+constexpr int64_t kHour = int64_t{3600} * 1000;  // milliseconds
 
 struct Texts {
   std::string listen = "0.0.0.0:7654";
