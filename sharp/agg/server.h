@@ -22,7 +22,7 @@ namespace sluice::sharp {
 struct ServerOptions {
   transport::SocketAddress listen;
   NodeLimits limits;
-  Duration spin = std::chrono::microseconds(100);  // polling, politely, before it sleeps
+  Duration spin = std::chrono::microseconds(100);   // polling, politely, before it sleeps
   Duration statistics_interval = Duration::zero();  // 0: no statistics in the log
 };
 
