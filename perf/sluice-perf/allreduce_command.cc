@@ -9,6 +9,7 @@
 #include "perf/driver/job.h"
 #include "perf/driver/ring_allreduce.h"
 #include "perf/driver/test_data.h"
+#include "perf/sluice-perf/benchmark_run.h"
 #include "perf/sluice-perf/plugins.h"
 
 namespace sluice::perf {
@@ -221,17 +222,7 @@ class AllreduceBenchmark {
 }  // namespace
 
 int run_allreduce(const Options& options, Bootstrap& bootstrap) {
-  auto communicators = open_plugins(options, bootstrap);
-  if (!communicators) {
-    const Error& error = communicators.error();
-    report_failure("sluice-perf", bootstrap, error);
-    const bool died = error.kind == ErrorKind::remote || error.kind == ErrorKind::timeout;
-    return died ? kExitFailed : kExitUsage;
-  }
-  AllreduceBenchmark benchmark(options, bootstrap, *communicators);
-  const Status status = benchmark.run();
-  if (!status) return give_up(bootstrap, *communicators, status.error());
-  return benchmark.wrong() ? kExitWrong : kExitFine;
+  return run_benchmark<AllreduceBenchmark>(options, bootstrap);
 }
 
 }  // namespace sluice::perf

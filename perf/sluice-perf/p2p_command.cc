@@ -9,6 +9,7 @@
 #include "perf/driver/nccl_log.h"
 #include "perf/driver/peer_link.h"
 #include "perf/driver/test_data.h"
+#include "perf/sluice-perf/benchmark_run.h"
 #include "perf/sluice-perf/plugins.h"
 
 namespace sluice::perf {
@@ -298,17 +299,7 @@ class P2pBenchmark {
 }  // namespace
 
 int run_p2p(const Options& options, Bootstrap& bootstrap) {
-  auto communicators = open_plugins(options, bootstrap);
-  if (!communicators) {
-    const Error& error = communicators.error();
-    report_failure("sluice-perf", bootstrap, error);
-    const bool died = error.kind == ErrorKind::remote || error.kind == ErrorKind::timeout;
-    return died ? kExitFailed : kExitUsage;
-  }
-  P2pBenchmark benchmark(options, bootstrap, *communicators);
-  const Status status = benchmark.run();
-  if (!status) return give_up(bootstrap, *communicators, status.error());
-  return benchmark.wrong() ? kExitWrong : kExitFine;
+  return run_benchmark<P2pBenchmark>(options, bootstrap);
 }
 
 }  // namespace sluice::perf
