@@ -52,8 +52,7 @@ Result<std::unique_ptr<Client>> Client::connect(transport::Context& context,
 }
 
 bool Client::supports(DataType type, ReduceOperator reduce_operator) {
-  return static_cast<int>(reduce_operator) < kReduceOperators && size_of(type) > 0 &&
-         type != DataType::float8_e4m3 && type != DataType::float8_e5m2;
+  return static_cast<int>(reduce_operator) < kReduceOperators && size_of(type) > 0;
 }
 
 Client& Client::client_of(Operation& operation) {

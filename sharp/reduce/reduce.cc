@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharp/reduce/reduce.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "sharp/reduce/kernels.h"
+#include "sharp/reduce/scalar.h"
 
 namespace sluice::sharp {
 namespace {
 
-enum class Family { integer, floating, half, none };
+enum class Family { integer, floating, half, quarter, none };
 
 Family family_of(DataType type) {
   switch (type) {
@@ -27,7 +30,7 @@ Family family_of(DataType type) {
       return Family::half;
     case DataType::float8_e4m3:
     case DataType::float8_e5m2:
-      break;
+      return Family::quarter;
   }
   return Family::none;
 }
@@ -36,6 +39,30 @@ Family family_of(DataType type) {
 
 bool can_reduce(DataType type, ReduceOperator reduce_operator) {
   return family_of(type) != Family::none && static_cast<int>(reduce_operator) < kReduceOperators;
+}
+
+size_t size_of(DataType type, Form form) {
+  const size_t element = size_of(type);
+  const Family family = family_of(type);
+  const bool widens = family == Family::half || family == Family::quarter;
+  return widens && form == Form::partial ? sizeof(float) : element;
+}
+
+void reduce(DataType type, ReduceOperator reduce_operator, void* out, Form out_form,
+            std::span<const ReduceInput> inputs, size_t elements) {
+  const size_t size = size_of(type, out_form);
+  const bool uniform = std::all_of(inputs.begin(), inputs.end(), [&](const ReduceInput& input) {
+    return size_of(type, input.form) == size;
+  });
+  const bool partial = size != size_of(type);
+  if (elements == 0) return;
+  if (!uniform || (family_of(type) == Family::quarter && inputs.size() > 1 && !partial)) {
+    return reduce_scalar(type, reduce_operator, out, out_form, inputs, elements);
+  }
+  std::vector<const void*> pointers;
+  for (const ReduceInput& input : inputs) pointers.push_back(input.data);
+  reduce(partial ? DataType::float32 : type, reduce_operator, out, pointers.data(),
+         static_cast<int>(pointers.size()), elements);
 }
 
 void reduce(DataType type, ReduceOperator reduce_operator, void* out, const void* const* inputs,
@@ -52,6 +79,11 @@ void reduce(DataType type, ReduceOperator reduce_operator, void* out, const void
       return reduce_floats(type, reduce_operator, out, inputs, input_count, elements);
     case Family::half:
       return reduce_half_floats(type, reduce_operator, out, inputs, input_count, elements);
+    case Family::quarter: {
+      std::vector<ReduceInput> all;
+      for (int at = 0; at < input_count; ++at) all.push_back({inputs[at], Form::element});
+      return reduce_scalar(type, reduce_operator, out, Form::element, all, elements);
+    }
     case Family::none:
       return;
   }

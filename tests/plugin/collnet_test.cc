@@ -230,7 +230,8 @@ TEST_P(CollNet, SupportsWhatItCanDo) {
   EXPECT_EQ(supported, 0) << "before init";
   ASSERT_EQ(rank.init(4), ncclSuccess);
   for (const ncclDataType_t type :
-       {ncclInt8, ncclUint64, ncclFloat16, ncclFloat32, ncclFloat64, ncclBfloat16}) {
+       {ncclInt8, ncclUint64, ncclFloat16, ncclFloat32, ncclFloat64, ncclBfloat16, ncclFloat8e4m3,
+        ncclFloat8e5m2}) {
     for (const ncclRedOp_t op : {ncclSum, ncclProd, ncclMax, ncclMin}) {
       supported = 7;
       EXPECT_EQ(rank.table().reduce_support(type, op, &supported), ncclSuccess);
