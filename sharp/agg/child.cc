@@ -96,7 +96,7 @@ Status Child::on_join(const Join& join) {
     return connection_->send_message(encode(group.error()), {});
   }
   group_ = *group;
-  rank_ = join.rank;
+  rank_ = join.child();
   deadline_ = Deadline();
   return group_->join(join, *this);
 }

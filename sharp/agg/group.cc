@@ -29,26 +29,26 @@ std::optional<Refused> Group::objection_to(const Join& join) const {
     return Refused{
         RefusalCode::shape,
         format_text("got another shape of the group from rank %u than from the first rank",
-                    unsigned{join.rank})};
+                    unsigned{join.child()})};
   }
-  if (members_[join.rank].joined) {
+  if (members_[join.child()].joined) {
     return Refused{RefusalCode::duplicate,
-                   format_text("has rank %u already, from %s", unsigned{join.rank},
-                               members_[join.rank].host.c_str())};
+                   format_text("has rank %u already, from %s", unsigned{join.child()},
+                               members_[join.child()].host.c_str())};
   }
   return std::nullopt;
 }
 
 Status Group::join(const Join& join, MemberPort& port) {
-  Member& member = members_[join.rank];
+  Member& member = members_[join.child()];
   member.port = &port;
   member.host = join.host;
   member.joined = true;
   ++attached_;
   if (joined_++ == 0) first_host_ = join.host;
-  const Message joined = encode(Joined{join.rank});
+  const Message joined = encode(Joined{join.child()});
   SLUICE_RETURN_IF_ERROR(port.connection().send_message(joined, {}));
-  SLUICE_RETURN_IF_ERROR(reducer_.attach(join.rank, port));
+  SLUICE_RETURN_IF_ERROR(reducer_.attach(join.child(), port));
   if (joined_ == shape_.members) {
     lease_end_ = Deadline();
     SLUICE_INFO(logger_, collective, "%s formed: chunk %u bytes, window %u, latency up to %u bytes",

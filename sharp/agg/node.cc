@@ -88,10 +88,10 @@ void AggregationNode::tidy() {
 }
 
 Admission AggregationNode::admit(const Join& join) {
-  if (join.rank >= join.shape.members) {
-    return tl::unexpected(
-        Refused{RefusalCode::shape, format_text("got rank %u of a group of %u", unsigned{join.rank},
-                                                unsigned{join.shape.members})});
+  if (join.child() >= join.shape.members) {
+    return tl::unexpected(Refused{
+        RefusalCode::shape, format_text("got rank %u of a group of %u", unsigned{join.child()},
+                                        unsigned{join.shape.members})});
   }
   const auto found = groups_.find(join.shape.group);
   if (found == groups_.end()) return form(join);

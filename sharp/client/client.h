@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sharp/client/node_host.h"
+#include "sharp/wire/membership.h"
 #include "sharp/wire/types.h"
 #include "transport/endpoint.h"
 #include "transport/transport.h"
@@ -27,10 +29,18 @@ struct ClientSettings {
   std::vector<transport::SocketAddress>
       nodes;  // SLUICE_AGG; one is chosen by rank 0 (device index modulo size)
   int node_index = 0;
+  std::string manager;  // SLUICE_MANAGER, host:port,...: asked by rank 0; empty: SLUICE_AGG decides
+  std::string job;      // SLUICE_JOB, for texts and the manager
+  std::string tenant;   // SLUICE_TENANT
+  int priority = 0;     // SLUICE_PRIORITY, of the job's trees; higher may preempt
   size_t chunk_bytes = size_t{64} << 10;
   int window = 16;
   size_t latency_threshold = 4096;
+  Precision precision = Precision::compact;
+  bool fallback = true;  // SLUICE_FALLBACK: finish without the tree when it dies
   Duration connect_timeout = std::chrono::seconds(30);
+  // Makes the nodes that ranks host in the fallback; null: there is none, a dead tree is fatal.
+  std::shared_ptr<NodeHostFactory> node_hosts;
 };
 
 class Rendezvous {
@@ -46,6 +56,13 @@ class Rendezvous {
   std::unique_ptr<transport::Listener> listener_;
 };
 
+// A part of a buffer that is in several pieces.
+struct Part {
+  std::byte* address = nullptr;
+  size_t size = 0;                                  // bytes
+  const transport::MemoryRegion* region = nullptr;  // may be null
+};
+
 // One posted operation; owned by its client, valid until test() says done or the client goes.
 struct Operation;
 
@@ -56,6 +73,30 @@ struct AllreduceArguments {
   DataType type = DataType::float32;
   ReduceOperator reduce_operator = ReduceOperator::sum;
   const transport::MemoryRegion* send_region = nullptr;
+  const transport::MemoryRegion* receive_region = nullptr;
+};
+
+// The gathered vector is all ranks' blocks in the order of the ranks; a call delivers the window of
+// it to every rank. A rank's own block may lie where it belongs in `receive` already (in place).
+struct AllgatherArguments {
+  const void* send = nullptr;  // this rank's whole block; only what is in the window is read
+  size_t bytes_per_rank = 0;
+  size_t window_offset = 0;  // into the gathered vector
+  size_t window_bytes = 0;
+  std::span<const Part> receive;  // together as long as the window; copied by the call
+  const transport::MemoryRegion* send_region = nullptr;
+};
+
+// The reduced vector has a block for each rank; a call reduces the window of it, and every rank
+// gets what its block has in the window.
+struct ReduceScatterArguments {
+  std::span<const Part> send;  // together the window of this rank's vector; copied by the call
+  void* receive = nullptr;     // this rank's whole block; only what is in the window is written
+  size_t bytes_per_rank = 0;
+  size_t window_offset = 0;  // into the vector of all blocks
+  size_t window_bytes = 0;
+  DataType type = DataType::float32;
+  ReduceOperator reduce_operator = ReduceOperator::sum;
   const transport::MemoryRegion* receive_region = nullptr;
 };
 
@@ -76,6 +117,8 @@ class Client {
 
   // nullptr: too many in flight, try again.
   virtual Result<Operation*> allreduce(const AllreduceArguments& arguments) = 0;
+  virtual Result<Operation*> allgather(const AllgatherArguments& arguments) = 0;
+  virtual Result<Operation*> reduce_scatter(const ReduceScatterArguments& arguments) = 0;
   // True once the result is in place; then the operation is gone. bytes (may be null): size of the
   // result.
   virtual Result<bool> test(Operation& operation, size_t* bytes) = 0;

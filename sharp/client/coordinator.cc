@@ -149,13 +149,18 @@ Status Coordinator::make_plan() {
   shape.latency_bytes = bounded(settings_.latency_threshold, 0, kMaxLatencyBytes);
   shape.latency_window = kLatencyWindow;
   const auto index = static_cast<size_t>(std::max(settings_.node_index, 0));
-  plan_.node = settings_.nodes[index % settings_.nodes.size()].text();
+  // One node; the child's place is every rank's own.
+  plan_.path = {Hop{settings_.nodes[index % settings_.nodes.size()].text(), shape.members, 0}};
   plan_.join_budget_ms = milliseconds(join_budget(settings_.connect_timeout));
   return check(shape);
 }
 
 void Coordinator::collect_votes() {
-  for (const auto& peer : peers_) peer->send(plan_);
+  for (const auto& peer : peers_) {
+    Plan plan = plan_;
+    plan.path.front().child = peer->hello->rank;
+    peer->send(plan);
+  }
   const auto budget = std::chrono::milliseconds(plan_.join_budget_ms);
   joiner_ = std::make_unique<NodeJoiner>(context_, plan_, uint16_t{0}, budget);
   const Deadline deadline = Deadline::after(budget + kVoteMargin);

@@ -45,7 +45,7 @@ GroupClient::GroupClient(const Logger& logger, const Plan& plan, int rank,
                          NodeJoiner::Session session)
     : logger_(logger),
       shape_(plan.shape),
-      node_(plan.node),
+      node_(plan.path.front().node),
       rank_(static_cast<uint16_t>(rank)),
       process_(::getpid()),
       connection_(std::move(session.connection)),
@@ -107,6 +107,14 @@ Result<Operation*> GroupClient::allreduce(const AllreduceArguments& arguments) {
     return fail(status_.error());
   }
   return operation;
+}
+
+Result<Operation*> GroupClient::allgather(const AllgatherArguments&) {
+  return fail(ErrorKind::invalid_argument, "allgather is not done in the network yet");
+}
+
+Result<Operation*> GroupClient::reduce_scatter(const ReduceScatterArguments&) {
+  return fail(ErrorKind::invalid_argument, "reduce-scatter is not done in the network yet");
 }
 
 Result<bool> GroupClient::test(Operation& operation, size_t* bytes) {
@@ -184,6 +192,7 @@ Status GroupClient::send_chunk(Operation& operation, uint64_t sequence) {
   header.offset = span.offset;
   header.bytes = span.bytes;
   header.result_window = operation.index;
+  header.payload_bytes = span.bytes;
   header.payload_crc = crc32c({data, span.bytes});
   const EncodedChunkHeader record = encode(header);
   if (!streaming) {

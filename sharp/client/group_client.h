@@ -34,6 +34,8 @@ class GroupClient final : public Client, private transport::ConnectionHandler {
   Result<std::unique_ptr<transport::MemoryRegion>> register_memory(
       void* data, size_t size, transport::MemoryType type) override;
   Result<Operation*> allreduce(const AllreduceArguments& arguments) override;
+  Result<Operation*> allgather(const AllgatherArguments& arguments) override;
+  Result<Operation*> reduce_scatter(const ReduceScatterArguments& arguments) override;
   Result<bool> test(Operation& operation, size_t* bytes) override;
   const std::string& description() const override { return description_; }
 

@@ -16,19 +16,19 @@ NodeJoiner::NodeJoiner(transport::Context& context, const Plan& plan, uint16_t r
       budget_(budget),
       deadline_(Deadline::after(budget)) {
   if (const Status opened = open(); !opened) {
-    give_up("node " + plan_.node + " cannot be reached: " + opened.error().message);
+    give_up("node " + plan_.path.front().node + " cannot be reached: " + opened.error().message);
   }
 }
 
 NodeJoiner::~NodeJoiner() {
   if (connection_ == nullptr || !accepted_) return;
   // Best effort: the node notices the close as well.
-  static_cast<void>(connection_->send_message(encode(Leave{rank_}), {}));
+  static_cast<void>(connection_->send_message(encode(Leave{plan_.path.front().child}), {}));
   static_cast<void>(connection_->flush());
 }
 
 Status NodeJoiner::open() {
-  auto address = transport::SocketAddress::parse(plan_.node);
+  auto address = transport::SocketAddress::parse(plan_.path.front().node);
   if (!address) return fail(std::move(address).error());
   auto connector = transport::Connector::open(
       context_, transport::address_of(*address, transport::Purpose::aggregation),
@@ -50,7 +50,8 @@ NodeJoiner::State NodeJoiner::progress() {
   if (state_ == State::working && accepted_ && has_slots_) state_ = State::joined;
   if (state_ == State::working && deadline_.passed()) {
     give_up(format_text("node %s did not %s within %g s: is sluice-agg running there?",
-                        plan_.node.c_str(), connection_ == nullptr ? "answer" : "take the group in",
+                        plan_.path.front().node.c_str(),
+                        connection_ == nullptr ? "answer" : "take the group in",
                         in_seconds(budget_)));
   }
   return state_;
@@ -60,7 +61,8 @@ void NodeJoiner::step() {
   if (connection_ == nullptr) {
     auto connection = connector_->progress();
     if (!connection) {
-      give_up("node " + plan_.node + " cannot be reached: " + connection.error().message);
+      give_up("node " + plan_.path.front().node +
+              " cannot be reached: " + connection.error().message);
       return;
     }
     if (*connection == nullptr) return;
@@ -70,7 +72,8 @@ void NodeJoiner::step() {
   }
   const Status status = connection_->progress(*this);
   if (status || !trouble_.empty() || !reason_.empty()) return;
-  const std::string lost = "node " + plan_.node + " was lost: " + status.error().message;
+  const std::string lost =
+      "node " + plan_.path.front().node + " was lost: " + status.error().message;
   // Once it has voted yes, a rank is bound: the decision comes first, the trouble afterwards.
   if (state_ == State::joined) {
     trouble_ = lost;
@@ -82,7 +85,8 @@ void NodeJoiner::step() {
 Status NodeJoiner::on_connected() {
   Join join;
   join.shape = plan_.shape;
-  join.rank = rank_;
+  join.path = plan_.path;
+  join.ranks = {{rank_, 1}};
   join.host = this_process();
   return connection_->send_message(encode(join), {});
 }
@@ -109,13 +113,14 @@ Status NodeJoiner::on_message(std::span<const std::byte> message) {
   if (envelope->type == MessageType::refused) {
     auto refused = decode<Refused>(*envelope);
     if (!refused) return fail(std::move(refused).error());
-    give_up("node " + plan_.node + " " + refused->sentence);
+    give_up("node " + plan_.path.front().node + " " + refused->sentence);
     return {};
   }
   if (envelope->type == MessageType::group_error) {
     auto error = decode<GroupError>(*envelope);
     if (!error) return fail(std::move(error).error());
-    const std::string sentence = "node " + plan_.node + " ended the group: " + error->sentence;
+    const std::string sentence =
+        "node " + plan_.path.front().node + " ended the group: " + error->sentence;
     if (state_ == State::joined) {
       trouble_ = sentence;
     } else {
@@ -125,7 +130,8 @@ Status NodeJoiner::on_message(std::span<const std::byte> message) {
   }
   auto joined = decode<Joined>(*envelope);
   if (!joined) return fail(std::move(joined).error());
-  if (joined->rank != rank_) return fail(ErrorKind::remote, "the node took in another rank");
+  if (joined->child != plan_.path.front().child)
+    return fail(ErrorKind::remote, "the node took in another rank");
   accepted_ = true;
   return {};
 }

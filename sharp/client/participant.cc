@@ -112,6 +112,7 @@ Status Participant::on_message(std::span<const std::byte> message) {
   auto plan = decode<Plan>(*envelope);
   if (!plan) return fail(std::move(plan).error());
   SLUICE_RETURN_IF_ERROR(check(plan->shape));
+  SLUICE_RETURN_IF_ERROR(check(plan->path));
   if (plan_ || plan->shape.members != ranks_) {
     return fail(ErrorKind::remote, "rank 0 sent a plan that does not fit");
   }

@@ -43,6 +43,12 @@ class Writer {
   void operator()(const std::array<uint8_t, N>& bytes) {
     for (const uint8_t byte : bytes) (*this)(byte);
   }
+  // A list of structures: a 16-bit count, then each.
+  template <typename T>
+  void operator()(const std::vector<T>& list) {
+    (*this)(static_cast<uint16_t>(list.size()));
+    for (const T& item : list) put(item);
+  }
   void operator()(const std::string& text) {
     const size_t size = text.size() < kMaxText ? text.size() : kMaxText;
     (*this)(static_cast<uint16_t>(size));
@@ -50,6 +56,15 @@ class Writer {
   }
 
  private:
+  template <typename T>
+  void put(const T& item) {
+    if constexpr (WireInteger<T> || WireEnumeration<T>) {
+      (*this)(item);
+    } else {
+      T::fields(item, *this);
+    }
+  }
+
   std::vector<std::byte>& out_;
 };
 
@@ -79,6 +94,15 @@ class Reader {
   void operator()(std::array<uint8_t, N>& bytes) {
     for (uint8_t& byte : bytes) (*this)(byte);
   }
+  // A count that the remaining bytes cannot hold ends the reading before anything is allocated.
+  template <typename T>
+  void operator()(std::vector<T>& list) {
+    uint16_t count = 0;
+    (*this)(count);
+    list.clear();
+    if (count > in_.size()) good_ = false;
+    for (uint16_t at = 0; good_ && at < count; ++at) get(list.emplace_back());
+  }
   // What could garble a log line comes out as '?'.
   void operator()(std::string& text) {
     uint16_t size = 0;
@@ -92,6 +116,14 @@ class Reader {
   }
 
  private:
+  template <typename T>
+  void get(T& item) {
+    if constexpr (WireInteger<T> || WireEnumeration<T>) {
+      (*this)(item);
+    } else {
+      T::fields(item, *this);
+    }
+  }
   std::span<const std::byte> take(size_t size) {
     if (!good_ || in_.size() < size) {
       good_ = false;

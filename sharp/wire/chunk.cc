@@ -9,7 +9,7 @@
 namespace sluice::sharp {
 namespace {
 
-constexpr size_t kChecksumAt = 76;
+constexpr size_t kChecksumAt = 84;
 
 template <typename T>
 void put(std::span<std::byte> out, size_t at, T value) {
@@ -47,11 +47,15 @@ Status check_frame(std::span<const std::byte> bytes) {
 Status check_content(const ChunkHeader& header) {
   if (static_cast<int>(header.traffic_class) >= kTrafficClasses ||
       static_cast<int>(header.type) >= kDataTypes ||
-      static_cast<int>(header.reduce_operator) >= kReduceOperators) {
-    return fail(ErrorKind::remote, format_text("chunk of unknown class %u, type %u or operator %u",
-                                               static_cast<unsigned>(header.traffic_class),
-                                               static_cast<unsigned>(header.type),
-                                               static_cast<unsigned>(header.reduce_operator)));
+      static_cast<int>(header.reduce_operator) >= kReduceOperators ||
+      static_cast<int>(header.collective) >= kCollectives || (header.flags & ~kChunkFlags) != 0) {
+    return fail(
+        ErrorKind::remote,
+        format_text("chunk of unknown class %u, type %u, operator %u, collective %u or "
+                    "flags %02x",
+                    static_cast<unsigned>(header.traffic_class), static_cast<unsigned>(header.type),
+                    static_cast<unsigned>(header.reduce_operator),
+                    static_cast<unsigned>(header.collective), unsigned{header.flags}));
   }
   const uint64_t element = size_of(header.type);
   const bool inside = header.bytes > 0 && header.offset <= header.operation_bytes &&
@@ -64,6 +68,11 @@ Status check_content(const ChunkHeader& header) {
                     header.bytes, static_cast<unsigned long long>(header.offset),
                     static_cast<unsigned long long>(header.operation_bytes), name_of(header.type)));
   }
+  if (header.payload_bytes != 0 && header.payload_bytes != full_payload(header)) {
+    return fail(ErrorKind::remote,
+                format_text("chunk of %u bytes of %s with a payload of %u", header.bytes,
+                            name_of(header.type), header.payload_bytes));
+  }
   return {};
 }
 
@@ -73,11 +82,22 @@ const char* name_of(TrafficClass traffic_class) {
   return traffic_class == TrafficClass::latency ? "latency" : "streaming";
 }
 
+bool travels_as_partial(DataType type) {
+  return size_of(type) <= 2 && type != DataType::int8 && type != DataType::uint8;
+}
+
+uint32_t full_payload(const ChunkHeader& header) {
+  const bool partial = (header.flags & kPartialForm) != 0 && travels_as_partial(header.type);
+  const auto elements = header.bytes / static_cast<uint32_t>(size_of(header.type));
+  return partial ? elements * static_cast<uint32_t>(sizeof(float)) : header.bytes;
+}
+
 EncodedChunkHeader encode(const ChunkHeader& header) {
   EncodedChunkHeader out{};
   put(out, 0, kChunkMagic);
   put(out, 4, kWireVersion);
   put(out, 6, static_cast<uint8_t>(header.traffic_class));
+  put(out, 7, header.flags);
   std::memcpy(out.data() + 8, header.group.data(), header.group.size());
   put(out, 24, header.epoch);
   put(out, 28, static_cast<uint8_t>(header.type));
@@ -89,7 +109,10 @@ EncodedChunkHeader encode(const ChunkHeader& header) {
   put(out, 56, header.offset);
   put(out, 64, header.bytes);
   put(out, 68, header.result_window);
-  put(out, 72, header.payload_crc);
+  put(out, 72, static_cast<uint8_t>(header.collective));
+  put(out, 74, header.focus);
+  put(out, 76, header.payload_bytes);
+  put(out, 80, header.payload_crc);
   put(out, kChecksumAt, crc32c(std::span<const std::byte>(out).first(kChecksumAt)));
   return out;
 }
@@ -98,6 +121,7 @@ Result<ChunkHeader> decode_chunk(std::span<const std::byte> bytes) {
   SLUICE_RETURN_IF_ERROR(check_frame(bytes));
   ChunkHeader header;
   header.traffic_class = static_cast<TrafficClass>(get<uint8_t>(bytes, 6));
+  header.flags = get<uint8_t>(bytes, 7);
   std::memcpy(header.group.data(), bytes.data() + 8, header.group.size());
   header.epoch = get<uint32_t>(bytes, 24);
   header.type = static_cast<DataType>(get<uint8_t>(bytes, 28));
@@ -109,7 +133,10 @@ Result<ChunkHeader> decode_chunk(std::span<const std::byte> bytes) {
   header.offset = get<uint64_t>(bytes, 56);
   header.bytes = get<uint32_t>(bytes, 64);
   header.result_window = get<uint32_t>(bytes, 68);
-  header.payload_crc = get<uint32_t>(bytes, 72);
+  header.collective = static_cast<Collective>(get<uint8_t>(bytes, 72));
+  header.focus = get<uint16_t>(bytes, 74);
+  header.payload_bytes = get<uint32_t>(bytes, 76);
+  header.payload_crc = get<uint32_t>(bytes, 80);
   SLUICE_RETURN_IF_ERROR(check_content(header));
   return header;
 }

@@ -18,7 +18,7 @@
 
 namespace sluice::sharp {
 
-inline constexpr uint16_t kWireVersion = 1;
+inline constexpr uint16_t kWireVersion = 2;
 inline constexpr uint32_t kControlMagic = 0x54434c53;  // "SLCT"
 inline constexpr size_t kEnvelopeSize = 16;
 inline constexpr size_t kMaxControlMessage = 4096;
@@ -30,12 +30,22 @@ enum class MessageType : uint16_t {
   vote = 3,
   decision = 4,
   farewell = 5,
-  // rank to node and back
+  // child (rank or node) to node and back
   join = 16,
   joined = 17,
   refused = 18,
   leave = 19,
   group_error = 20,
+  resend = 21,
+  // among the ranks of a group, when its tree is re-formed (reform.h)
+  trouble = 32,
+  pause = 33,
+  standing = 34,
+  prepare = 35,
+  ready = 36,
+  resume = 37,
+  fatal = 38,
+  // to and from the manager: 64 and up (management.h)
 };
 
 using Message = std::vector<std::byte>;

@@ -26,6 +26,27 @@ Status check(const GroupShape& shape) {
     return fail(ErrorKind::refused, format_text("the latency class takes at most %u bytes, not %u",
                                                 kMaxLatencyBytes, shape.latency_bytes));
   }
+  if (shape.precision != Precision::compact && shape.precision != Precision::exact) {
+    return fail(ErrorKind::refused,
+                format_text("precision %u is unknown", static_cast<unsigned>(shape.precision)));
+  }
+  return {};
+}
+
+Status check(const Path& path) {
+  if (path.empty() || path.size() > kMaxTreeDepth) {
+    return fail(ErrorKind::refused, format_text("a tree has 1 to %zu levels of nodes, not %zu",
+                                                kMaxTreeDepth, path.size()));
+  }
+  for (const Hop& hop : path) {
+    if (hop.node.empty()) return fail(ErrorKind::refused, "a node of the tree has no address");
+    if (hop.children < 1 || hop.children > kMaxFanIn || hop.child >= hop.children) {
+      return fail(
+          ErrorKind::refused,
+          format_text("node %s takes 1 to %u children, not child %u of %u", hop.node.c_str(),
+                      unsigned{kMaxFanIn}, unsigned{hop.child}, unsigned{hop.children}));
+    }
+  }
   return {};
 }
 

@@ -2,6 +2,7 @@
 // Messages among the ranks of one communicator while they agree on a group, all through rank 0.
 //
 // Order: Hello up, Plan down, Vote up, Decision down, Farewell up. A Decision may come at any time.
+// After a commit the connections stay: they carry the messages of reform.h.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +39,17 @@ struct Plan {
   static constexpr MessageType kType = MessageType::plan;
   GroupShape shape;
   uint32_t join_budget_ms = 0;  // time for reaching the node and joining
-  std::string node;             // "10.0.0.1:7654"
+  Path path;                    // of the rank that gets this plan
+  std::string job;              // for the nodes' texts and the manager
+  std::string token;
 
   template <typename Self, typename Archive>
   static void fields(Self& self, Archive& archive) {
     GroupShape::fields(self.shape, archive);
     archive(self.join_budget_ms);
-    archive(self.node);
+    archive(self.path);
+    archive(self.job);
+    archive(self.token);
   }
 };
 

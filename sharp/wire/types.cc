@@ -47,4 +47,18 @@ const char* name_of(ReduceOperator reduce_operator) {
   return "unknown operator";
 }
 
+const char* name_of(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce:
+      return "allreduce";
+    case Collective::gather:
+      return "allgather";
+    case Collective::scatter:
+      return "reduce-scatter";
+    case Collective::none:
+      return "nothing";
+  }
+  return "unknown collective";
+}
+
 }  // namespace sluice::sharp

@@ -49,7 +49,17 @@ constexpr size_t size_of(DataType type) {
   return 0;
 }
 
+// What a chunk is for. `gather` and `scatter` have a focus, one rank of the group.
+enum class Collective : uint8_t {
+  allreduce = 0,  // all send, all receive the reduction
+  gather = 1,     // the focus sends, all receive; the others' empty chunks are their permission
+  scatter = 2,    // all send, the focus receives; the others' empty results are their permission
+  none = 3,       // nobody sends or receives: keeps a sequence whole after a recovery
+};
+inline constexpr int kCollectives = 4;
+
 const char* name_of(DataType type);
 const char* name_of(ReduceOperator reduce_operator);
+const char* name_of(Collective collective);
 
 }  // namespace sluice::sharp

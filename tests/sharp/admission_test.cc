@@ -23,7 +23,8 @@ class Admission : public ::testing::Test {
     Join join;
     join.shape = small_shape(members);
     join.shape.group[1] = static_cast<uint8_t>(group);
-    join.rank = rank;
+    join.path = {Hop{"memory:1", static_cast<uint16_t>(members), rank}};
+    join.ranks = {{rank, 1}};
     join.host = format_text("host%u", unsigned{rank});
     return join;
   }

@@ -47,7 +47,7 @@ std::unique_ptr<JoiningPeer> ask_to_join(AggregationNode& node, const Join& join
 GroupRig::GroupRig(const RigOptions& options) : node(log.logger(), options.limits) {
   Plan plan;
   plan.shape = options.shape;
-  plan.node = "memory:1";
+  plan.path = {Hop{"memory:1", plan.shape.members, 0}};
   for (uint16_t rank = 0; rank < options.shape.members; ++rank) {
     Mischief up{options.delivery, rank * 2u + 1, {}};
     Mischief down{options.delivery, rank * 2u + 2, {}};
@@ -55,7 +55,8 @@ GroupRig::GroupRig(const RigOptions& options) : node(log.logger(), options.limit
     if (rank < options.down.size()) down = options.down[rank];
     Join join;
     join.shape = options.shape;
-    join.rank = rank;
+    join.path = {Hop{"memory:1", plan.shape.members, rank}};
+    join.ranks = {{rank, 1}};
     join.host = format_text("host%u", unsigned{rank});
     const auto peer = ask_to_join(node, join, up, down);
     for (int at = 0; at < 1000 && !peer->is_in() && peer->refusal.empty(); ++at) {

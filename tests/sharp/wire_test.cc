@@ -37,7 +37,8 @@ GroupShape some_shape() {
 Join some_join() {
   Join join;
   join.shape = some_shape();
-  join.rank = 5;
+  join.path = {{"10.0.0.1:7654", 8, 5}, {"10.0.0.2:7654", 2, 1}};
+  join.ranks = {{5, 1}};
   join.host = "gpu07, pid 4711";
   return join;
 }
@@ -73,10 +74,12 @@ T there_and_back(const T& value) {
 TEST(Wire, MembershipRoundTrip) {
   const Join join = there_and_back(some_join());
   EXPECT_EQ(join.shape, some_shape());
-  EXPECT_EQ(join.rank, 5);
+  EXPECT_EQ(join.child(), 5);
+  EXPECT_EQ(join.ranks, (std::vector<RankRange>{{5, 1}}));
+  EXPECT_EQ(join.path[1].node, "10.0.0.2:7654");
   EXPECT_EQ(join.host, "gpu07, pid 4711");
-  EXPECT_EQ(there_and_back(Joined{7}).rank, 7);
-  EXPECT_EQ(there_and_back(Leave{7}).rank, 7);
+  EXPECT_EQ(there_and_back(Joined{7}).child, 7);
+  EXPECT_EQ(there_and_back(Leave{7}).child, 7);
   const Refused refused = there_and_back(Refused{RefusalCode::memory, "is full"});
   EXPECT_EQ(refused.code, RefusalCode::memory);
   EXPECT_EQ(refused.sentence, "is full");
@@ -95,9 +98,9 @@ TEST(Wire, RendezvousRoundTrip) {
   Plan plan;
   plan.shape = some_shape();
   plan.join_budget_ms = 10000;
-  plan.node = "[fe80::1%eth0]:7654";
+  plan.path = {{"[fe80::1%eth0]:7654", 1, 0}};
   EXPECT_EQ(there_and_back(plan).shape, plan.shape);
-  EXPECT_EQ(there_and_back(plan).node, plan.node);
+  EXPECT_EQ(there_and_back(plan).path, plan.path);
   EXPECT_EQ(there_and_back(Vote{0, "no room"}).reason, "no room");
   EXPECT_EQ(there_and_back(Decision{1, ""}).commit, 1);
   there_and_back(Farewell{});
@@ -116,7 +119,7 @@ TEST(Wire, LayoutIsLittleEndianAndFixed) {
   EXPECT_EQ(bytes[3], std::byte{'K'});
   EXPECT_EQ(bytes[32], std::byte{0x88});
   EXPECT_EQ(bytes[39], std::byte{0x11});
-  EXPECT_EQ(bytes[72], std::byte{0xef});
+  EXPECT_EQ(bytes[80], std::byte{0xef});
   const Message message = encode(Leave{0x0102});
   EXPECT_EQ(message.size(), kEnvelopeSize + 2);
   EXPECT_EQ(message[kEnvelopeSize], std::byte{0x02});
@@ -208,7 +211,7 @@ TEST(Wire, AnotherVersionIsNamed) {
   message[4] = std::byte{9};
   const auto envelope = open_envelope(message);
   ASSERT_FALSE(envelope);
-  EXPECT_EQ(envelope.error().message, "protocol version 9, but this side speaks 1");
+  EXPECT_EQ(envelope.error().message, "protocol version 9, but this side speaks 2");
 }
 
 TEST(Wire, ResultNote) {
