@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the least loaded node of a site that has room for a group, without looking at all of them.
+//
+// A tournament tree: each inner entry holds the least load and the most room below it, so a search
+// skips whatever cannot do, and "all full" is seen at the top. Changing one node costs the height.
+// Room is kept twice: with and without what is reserved for tenants. Ties go to the lower place, so
+// the answer is a function of the state alone. Thread rule: one thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sharp/manager/core/amounts.h"
+
+namespace sluice::manager {
+
+struct NodeRoom {
+  static constexpr uint32_t kClosed = UINT32_MAX;  // takes nothing
+  uint32_t load = kClosed;                         // the fullest resource, in 1/4096
+  Amounts unreserved;                              // room for a tenant without reservations
+  Amounts total;                                   // room if no reservation is minded
+};
+
+class LoadIndex {
+ public:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  void resize(size_t places) {
+    places_ = places;
+    entries_.assign(2 * std::max<size_t>(places, 1), NodeRoom{});
+  }
+  size_t places() const { return places_; }
+  const NodeRoom& at(size_t place) const { return entries_[places_ + place]; }
+  void set(size_t place, const NodeRoom& room);
+
+  // The place of least load that has room for `wanted` and that `accept(place)` takes.
+  template <typename Accept>
+  size_t find(const Amounts& wanted, bool mind_reservations, const Accept& accept) const {
+    size_t best = kNone;
+    uint32_t best_load = NodeRoom::kClosed;
+    if (places_ != 0) search(1, wanted, mind_reservations, accept, best, best_load);
+    return best;
+  }
+  // Can some node be asked at all? (The least load and the most room over all places.)
+  const NodeRoom& best() const { return entries_[1]; }
+
+ private:
+  template <typename Accept>
+  void search(size_t entry, const Amounts& wanted, bool mind_reservations, const Accept& accept,
+              size_t& best, uint32_t& best_load) const;
+
+  size_t places_ = 0;
+  std::vector<NodeRoom> entries_;  // 1: the top; the children of i: 2i, 2i + 1; leaves from places_
+};
+
+inline void LoadIndex::set(size_t place, const NodeRoom& room) {
+  size_t entry = places_ + place;
+  entries_[entry] = room;
+  for (entry /= 2; entry != 0; entry /= 2) {
+    const NodeRoom& left = entries_[2 * entry];
+    const NodeRoom& right = entries_[2 * entry + 1];
+    const auto most = [](const Amounts& a, const Amounts& b) {
+      return Amounts{std::max(a.groups, b.groups), std::max(a.memory, b.memory),
+                     std::max(a.bandwidth, b.bandwidth)};
+    };
+    entries_[entry] = {std::min(left.load, right.load), most(left.unreserved, right.unreserved),
+                       most(left.total, right.total)};
+  }
+}
+
+template <typename Accept>
+void LoadIndex::search(size_t entry, const Amounts& wanted, bool mind_reservations,
+                       const Accept& accept, size_t& best, uint32_t& best_load) const {
+  const NodeRoom& room = entries_[entry];
+  if (room.load > best_load || room.load == NodeRoom::kClosed) return;
+  if (!wanted.fits_into(mind_reservations ? room.unreserved : room.total)) return;
+  if (entry < places_) {
+    const size_t nearer = entries_[2 * entry].load <= entries_[2 * entry + 1].load ? 0 : 1;
+    search(2 * entry + nearer, wanted, mind_reservations, accept, best, best_load);
+    search(2 * entry + 1 - nearer, wanted, mind_reservations, accept, best, best_load);
+    return;
+  }
+  const size_t place = entry - places_;
+  if (room.load == best_load && place > best) return;
+  if (!accept(place)) return;
+  best = place;
+  best_load = room.load;
+}
+
+}  // namespace sluice::manager
