@@ -9,7 +9,7 @@
 namespace sluice::sharp {
 namespace {
 
-constexpr size_t kChecksumAt = 84;
+constexpr size_t kChecksumAt = 104;
 
 template <typename T>
 void put(std::span<std::byte> out, size_t at, T value) {
@@ -113,6 +113,8 @@ EncodedChunkHeader encode(const ChunkHeader& header) {
   put(out, 74, header.focus);
   put(out, 76, header.payload_bytes);
   put(out, 80, header.payload_crc);
+  put(out, 88, header.claim.value);
+  put(out, 96, header.claim.bound);
   put(out, kChecksumAt, crc32c(std::span<const std::byte>(out).first(kChecksumAt)));
   return out;
 }
@@ -137,6 +139,7 @@ Result<ChunkHeader> decode_chunk(std::span<const std::byte> bytes) {
   header.focus = get<uint16_t>(bytes, 74);
   header.payload_bytes = get<uint32_t>(bytes, 76);
   header.payload_crc = get<uint32_t>(bytes, 80);
+  header.claim = {get<uint64_t>(bytes, 88), get<uint64_t>(bytes, 96)};
   SLUICE_RETURN_IF_ERROR(check_content(header));
   return header;
 }

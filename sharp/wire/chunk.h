@@ -7,7 +7,8 @@
 //   32  u64 sequence         40  u64 operation  48  u64 bytes of the whole operation
 //   56  u64 offset of the chunk in it           64  u32 bytes of the chunk
 //   68  u32 result window    72  u8 collective  73  u8 0           74  u16 focus
-//   76  u32 payload bytes    80  u32 crc32c of the payload         84  u32 crc32c of bytes 0..83
+//   76  u32 payload bytes    80  u32 crc32c of the payload         84  u32 0
+//   88  u64 claimed value    96  u64 claimed bound                104  u32 crc32c of bytes 0..103
 //
 // Little endian. Encoding and decoding are per chunk, so they work on a fixed array, without
 // allocation.
@@ -25,12 +26,22 @@
 namespace sluice::sharp {
 
 inline constexpr uint32_t kChunkMagic = 0x4b434c53;  // "SLCK"
-inline constexpr size_t kChunkHeaderSize = 88;
+inline constexpr size_t kChunkHeaderSize = 108;
 
 // Flags.
 inline constexpr uint8_t kNoResult = 1;     // up: the sender wants the record of the result only
 inline constexpr uint8_t kPartialForm = 2;  // up: the payload holds fp32 partial sums
-inline constexpr uint8_t kChunkFlags = kNoResult | kPartialForm;
+inline constexpr uint8_t kClaimed = 4;      // the claim below is there
+inline constexpr uint8_t kChunkFlags = kNoResult | kPartialForm | kClaimed;
+
+// What a chunk's payload must amount to, computed by the ranks from their inputs and combined on
+// the way by the nodes, apart from the payloads (sharp/verify/fingerprint.h).
+struct Claim {
+  uint64_t value = 0;
+  uint64_t bound = 0;
+
+  bool operator==(const Claim&) const = default;
+};
 
 enum class TrafficClass : uint8_t { latency = 0, streaming = 1 };
 inline constexpr int kTrafficClasses = 2;
@@ -54,6 +65,7 @@ struct ChunkHeader {
   uint16_t focus = 0;          // rank; gather and scatter
   uint32_t payload_bytes = 0;  // that travel with this header: 0, `bytes`, or those of the partials
   uint32_t payload_crc = 0;
+  Claim claim;  // with kClaimed
 };
 
 // Types whose partial sums may travel as fp32 (Precision::exact): fp16, bf16 and fp8.

@@ -30,6 +30,10 @@ Status check(const GroupShape& shape) {
     return fail(ErrorKind::refused,
                 format_text("precision %u is unknown", static_cast<unsigned>(shape.precision)));
   }
+  if (static_cast<unsigned>(shape.verification) > static_cast<unsigned>(Verification::all)) {
+    return fail(ErrorKind::refused, format_text("verification %u is unknown",
+                                                static_cast<unsigned>(shape.verification)));
+  }
   return {};
 }
 

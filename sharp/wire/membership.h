@@ -27,6 +27,9 @@ enum class Precision : uint8_t {
   exact = 1,    // once in all: sums and products travel as fp32 between nodes
 };
 
+// Which results the ranks and nodes of a group check against the claims of the inputs.
+enum class Verification : uint8_t { off = 0, sample = 1, all = 2 };
+
 // The shape of a group, fixed at join: every member must name the same.
 struct GroupShape {
   GroupId group{};
@@ -37,6 +40,7 @@ struct GroupShape {
   uint32_t latency_bytes = 0;   // largest operation of the latency class, 0: the class is off
   uint32_t latency_window = 0;  // its slots
   Precision precision = Precision::compact;
+  Verification verification = Verification::off;
 
   bool operator==(const GroupShape&) const = default;
 
@@ -50,6 +54,7 @@ struct GroupShape {
     archive(self.latency_bytes);
     archive(self.latency_window);
     archive(self.precision);
+    archive(self.verification);
   }
 };
 

@@ -227,7 +227,7 @@ TEST(Shape, LimitsAreChecked) {
     return !check(shape);
   };
   EXPECT_TRUE(refused([](GroupShape& s) { s.members = 0; }));
-  EXPECT_TRUE(refused([](GroupShape& s) { s.members = 65; }));
+  EXPECT_TRUE(refused([](GroupShape& s) { s.members = 4097; }));
   EXPECT_TRUE(refused([](GroupShape& s) { s.chunk_bytes = 65536 + 4; }));
   EXPECT_TRUE(refused([](GroupShape& s) { s.chunk_bytes = 0; }));
   EXPECT_TRUE(refused([](GroupShape& s) { s.window = 0; }));
