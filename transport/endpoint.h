@@ -28,7 +28,7 @@ namespace sluice::transport {
 class LivenessMonitor;
 
 // What a listener is for; a hello for another purpose is refused.
-enum class Purpose : uint16_t { net = 1, rendezvous = 2, aggregation = 3 };
+enum class Purpose : uint16_t { net = 1, rendezvous = 2, aggregation = 3, management = 4 };
 
 enum class TransportChoice { automatic, tcp, shm };
 

@@ -45,7 +45,20 @@ enum class MessageType : uint16_t {
   ready = 36,
   resume = 37,
   fatal = 38,
-  // to and from the manager: 64 and up (management.h)
+  // to and from the manager (management.h): clients
+  tree_ask = 64,
+  tree_grant = 65,
+  tree_denied = 66,
+  revoke = 67,
+  release = 68,
+  renew = 69,
+  renewed = 70,
+  trees_available = 71,
+  // and nodes
+  node_register = 80,
+  node_registered = 81,
+  node_report = 82,
+  node_command = 83,
 };
 
 using Message = std::vector<std::byte>;
