@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "sharp/agg/node.h"
+
 namespace sluice::sharp {
 Group::Group(const Logger& logger, const GroupShape& shape, MemoryPool::Lease memory,
              Duration join_timeout, DataCounters& counters)
@@ -13,6 +15,10 @@ Group::Group(const Logger& logger, const GroupShape& shape, MemoryPool::Lease me
       lease_end_(Deadline::after(join_timeout)),
       reducer_(shape, lease_.memory(), counters),
       members_(shape.members) {}
+
+GroupReport Group::report() const {
+  return {shape_.group, shape_.epoch, shape_.members, job_, memory(), memory(), since_};
+}
 
 std::string Group::description() const {
   return format_text("group %s of %u ranks, first from %s", text_of(shape_.group).c_str(),
@@ -45,7 +51,10 @@ Status Group::join(const Join& join, MemberPort& port) {
   member.host = join.host;
   member.joined = true;
   ++attached_;
-  if (joined_++ == 0) first_host_ = join.host;
+  if (joined_++ == 0) {
+    first_host_ = join.host;
+    job_ = join.job;
+  }
   const Message joined = encode(Joined{join.child()});
   SLUICE_RETURN_IF_ERROR(port.connection().send_message(joined, {}));
   SLUICE_RETURN_IF_ERROR(reducer_.attach(join.child(), port));

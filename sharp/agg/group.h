@@ -22,6 +22,8 @@
 
 namespace sluice::sharp {
 
+struct GroupReport;
+
 class Group {
  public:
   Group(const Logger& logger, const GroupShape& shape, MemoryPool::Lease memory,
@@ -31,6 +33,7 @@ class Group {
   size_t memory() const { return lease_.memory().size(); }
   // "group 0011aabb of 8 ranks, first from gpu07, pid 12"
   std::string description() const;
+  GroupReport report() const;
   bool over() const { return over_; }
   bool deserted() const { return attached_ == 0; }  // may be destroyed
 
@@ -73,6 +76,8 @@ class Group {
   Reducer reducer_;
   std::vector<Member> members_;
   std::string first_host_;
+  std::string job_;
+  TimePoint since_ = Clock::now();
   int joined_ = 0;
   int left_ = 0;
   int attached_ = 0;

@@ -113,6 +113,7 @@ Admission AggregationNode::form(const Join& join) {
                   format_text("takes groups of up to %d ranks, not %u", limits_.max_members,
                               unsigned{join.shape.members}));
   }
+  if (draining_) return refuse(RefusalCode::draining, "takes no new groups: it is drained");
   const auto running = std::count_if(groups_.begin(), groups_.end(),
                                      [](const auto& entry) { return !entry.second->over(); });
   if (running >= limits_.max_groups) {
@@ -145,6 +146,21 @@ std::string AggregationNode::heaviest_user() const {
 
 AggregationNode::Statistics AggregationNode::statistics() const {
   return {groups_.size(), children_.size(), pool_.used(), groups_formed_, counters_};
+}
+
+NodeReport AggregationNode::report() const {
+  NodeReport report{limits_, draining_, {}};
+  for (const auto& [id, group] : groups_) {
+    if (!group->over()) report.groups.push_back(group->report());
+  }
+  return report;
+}
+
+void AggregationNode::drain(bool on) {
+  if (on != draining_)
+    SLUICE_INFO(logger_, collective, "%s",
+                on ? "drained: new groups are refused" : "takes new groups again");
+  draining_ = on;
 }
 
 }  // namespace sluice::sharp

@@ -28,6 +28,22 @@ struct NodeLimits {
   Duration join_timeout = std::chrono::seconds(60);
 };
 
+// What the node is doing, for whoever manages it.
+struct GroupReport {
+  GroupId id{};
+  uint32_t epoch = 0;
+  uint16_t members = 0;  // ranks of the group, wherever they join
+  std::string job;       // as the first child said; may be empty
+  uint64_t reserved_bytes = 0;
+  uint64_t active_bytes = 0;  // 0: idle
+  TimePoint since{};          // the first join
+};
+struct NodeReport {
+  NodeLimits limits;
+  bool draining = false;
+  std::vector<GroupReport> groups;  // that are not over
+};
+
 class AggregationNode final : public ChildOwner {
  public:
   AggregationNode(const Logger& logger, const NodeLimits& limits);
@@ -56,6 +72,11 @@ class AggregationNode final : public ChildOwner {
     DataCounters data;
   };
   Statistics statistics() const;
+  NodeReport report() const;
+
+  // A draining node takes no new group; those that are there go on.
+  void drain(bool on);
+  bool draining() const { return draining_; }
 
   Admission admit(const Join& join) override;
   void activate(Child& child) override;
@@ -77,6 +98,7 @@ class AggregationNode final : public ChildOwner {
   std::vector<Child*> active_;
   uint64_t next_child_ = 1;
   uint64_t groups_formed_ = 0;
+  bool draining_ = false;
 };
 
 }  // namespace sluice::sharp

@@ -64,6 +64,15 @@ Status AggregationServer::watch(int fd, uint64_t tag) {
 
 void AggregationServer::stop() {
   stopping_.store(true, std::memory_order_release);
+  wake();
+}
+
+void AggregationServer::drain() {
+  drain_wanted_.store(true, std::memory_order_release);
+  wake();
+}
+
+void AggregationServer::wake() {
   const uint64_t one = 1;
   // Async-signal-safe; a full counter wakes just as well.
   [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
@@ -87,7 +96,11 @@ Status AggregationServer::wait(int timeout_ms) {
     const uint64_t tag = events[static_cast<size_t>(at)].data.u64;
     if (tag == kListenerTag) {
       SLUICE_RETURN_IF_ERROR(accept_all());
-    } else if (tag != kWakeTag) {
+    } else if (tag == kWakeTag) {
+      uint64_t count_of_wakes = 0;
+      [[maybe_unused]] const ssize_t got =
+          ::read(wake_.get(), &count_of_wakes, sizeof count_of_wakes);
+    } else {
       node_.activate(tag);
     }
   }
@@ -96,6 +109,7 @@ Status AggregationServer::wait(int timeout_ms) {
 
 Status AggregationServer::run() {
   while (!stopping_.load(std::memory_order_acquire)) {
+    if (drain_wanted_.exchange(false, std::memory_order_acq_rel)) node_.drain(true);
     const bool moved = node_.step();
     const TimePoint now = Clock::now();
     if (moved) last_moved_ = now;
@@ -105,6 +119,7 @@ Status AggregationServer::run() {
       node_.activate_all();
       node_.step();
       node_.tidy();
+      if (options_.guest != nullptr) options_.guest->on_tick(node_);
       SLUICE_RETURN_IF_ERROR(accept_all());
       log_statistics();
     }

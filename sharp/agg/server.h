@@ -19,11 +19,20 @@
 
 namespace sluice::sharp {
 
+// What else lives in the server's loop, on its thread: the registration with a manager.
+class LoopGuest {
+ public:
+  virtual ~LoopGuest() = default;
+  // About every 100 ms; must not block. May drain the node.
+  virtual void on_tick(AggregationNode& node) = 0;
+};
+
 struct ServerOptions {
   transport::SocketAddress listen;
   NodeLimits limits;
   Duration spin = std::chrono::microseconds(100);   // polling, politely, before it sleeps
   Duration statistics_interval = Duration::zero();  // 0: no statistics in the log
+  LoopGuest* guest = nullptr;                       // outlives the server; may be null
 };
 
 class AggregationServer {
@@ -36,12 +45,15 @@ class AggregationServer {
   // Until stop(). An error: the listener or the loop itself broke.
   Status run();
   void stop();
+  // From any thread or signal handler: no new groups from now on.
+  void drain();
 
  private:
   AggregationServer(transport::Context& context, const ServerOptions& options,
                     std::unique_ptr<transport::Listener> listener, transport::FileDescriptor epoll,
                     transport::FileDescriptor wake);
 
+  void wake();
   Status watch(int fd, uint64_t tag);
   Status accept_all();
   Status wait(int timeout_ms);
@@ -53,6 +65,7 @@ class AggregationServer {
   transport::FileDescriptor epoll_;
   transport::FileDescriptor wake_;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> drain_wanted_{false};
   AggregationNode node_;
   TimePoint next_tidy_{};
   TimePoint next_statistics_{};

@@ -24,11 +24,17 @@ void on_signal(int) {
   if (auto* server = running_server.load()) server->stop();
 }
 
+void on_drain_signal(int) {
+  if (auto* server = running_server.load()) server->drain();
+}
+
 void watch_signals() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = on_drain_signal;
+  ::sigaction(SIGUSR1, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -47,6 +53,7 @@ Status serve(sluice::transport::Context& context, const sluice::sharp::DaemonOpt
   // A signal from here on finds no server.
   std::signal(SIGTERM, SIG_IGN);
   std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGUSR1, SIG_IGN);
   running_server = nullptr;
   return status;
 }
