@@ -57,7 +57,7 @@ enum class MessageType : uint16_t {
   // and nodes
   node_register = 80,
   node_registered = 81,
-  node_report = 82,
+  node_groups = 82,
   node_command = 83,
 };
 

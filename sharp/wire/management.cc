@@ -66,7 +66,7 @@ Status check(const NodeRegister& node) {
   return {};
 }
 
-Status check(const NodeReport& report) {
+Status check(const NodeGroups& report) {
   if (report.groups.size() > kMaxReportedGroups) {
     return refuse(format_text("a node reports more than %zu groups", kMaxReportedGroups));
   }

@@ -272,8 +272,8 @@ struct ReportedGroup {
 };
 
 // All groups of the node: when they change, and from time to time.
-struct NodeReport {
-  static constexpr MessageType kType = MessageType::node_report;
+struct NodeGroups {
+  static constexpr MessageType kType = MessageType::node_groups;
   uint8_t draining = 0;
   std::vector<ReportedGroup> groups;
 
@@ -283,7 +283,7 @@ struct NodeReport {
     archive(self.groups);
   }
 };
-Status check(const NodeReport& report);
+Status check(const NodeGroups& report);
 
 enum class NodeOrder : uint16_t {
   serve = 1,      // takes new groups again
