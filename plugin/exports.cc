@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The symbols that NCCL looks up. plugin/exports.map lets nothing else out.
+#include "plugin/abi/collnet_table_builder.h"
 #include "plugin/abi/table_builder.h"
 
 #define SLUICE_EXPORT __attribute__((visibility("default")))

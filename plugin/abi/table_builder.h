@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds NCCL's net and CollNet tables of every API version from one internal interface
-// (plugin/net/net_plugin.h, plugin/collnet/collnet_plugin.h).
+// Builds NCCL's net tables of every API version from one internal interface
+// (plugin/net/net_plugin.h), and what they have in common with the CollNet tables
+// (collnet_table_builder.h).
 //
 // What differs between versions is the shape of some signatures: a context or not, int or size_t, a
 // profiler handle or not. Generic lambdas take whatever shape the member has. Members a version
@@ -287,87 +288,6 @@ constexpr typename abi::Abi<Version>::Net make_net_table() {
   table.test = test;
   table.closeSend = close_comm;
   table.closeRecv = close_comm;
-  return table;
-}
-
-// --- CollNet -------------------------------------------------------------------------------------
-
-inline ncclResult_t collective_connect(void* handles[], int ranks, int rank, void* listen_comm,
-                                       void** coll_comm) {
-  return edge::enter([&]() -> Status {
-    if (coll_comm == nullptr) return library::reject("connect without a place for collComm");
-    *coll_comm = nullptr;
-    if (handles == nullptr || ranks < 1) return library::reject("connect without handles");
-    return edge::store(collnet::connect({handles, static_cast<size_t>(ranks)}, rank, listen_comm),
-                       coll_comm);
-  });
-}
-
-inline ncclResult_t reduce_support(ncclDataType_t data_type, ncclRedOp_t reduce_operator,
-                                   int* supported) {
-  return edge::enter([&]() -> Status {
-    if (supported == nullptr) return library::reject("reduceSupport without a place for it");
-    *supported = collnet::supports(data_type, reduce_operator) ? 1 : 0;
-    return {};
-  });
-}
-
-template <typename Size>
-ncclResult_t allreduce(void* comm, collnet::AllreduceCall call, Size count, void** request) {
-  return edge::enter([&]() -> Status {
-    if (request == nullptr) return library::reject("iallreduce without a place for the request");
-    *request = nullptr;
-    if (edge::is_negative(count)) return library::reject("iallreduce of a negative count");
-    call.count = static_cast<size_t>(count);
-    return edge::store(collnet::allreduce(comm_of(comm), call), request);
-  });
-}
-
-inline ncclResult_t collective_flush(void*, void*, int, void*, void** request) {
-  if (request != nullptr) *request = nullptr;
-  return ncclSuccess;
-}
-
-inline ncclResult_t collective_test(void* request, int* done, int* size) {
-  return edge::enter([&]() -> Status {
-    if (done == nullptr) return library::reject("test without a place for done");
-    *done = 0;
-    size_t bytes = 0;
-    const auto finished = collnet::test(static_cast<collnet::CollectiveRequest*>(request), &bytes);
-    if (!finished) return fail(finished.error());
-    if (!*finished) return {};
-    *done = 1;
-    if (size != nullptr) *size = edge::clamp_size(bytes);
-    return {};
-  });
-}
-
-template <int Version>
-constexpr typename abi::Abi<Version>::CollNet make_collnet_table() {
-  typename abi::Abi<Version>::CollNet table{};
-  fill_common<Role::collnet, Version>(table);
-  if constexpr (per_communicator(Version)) {
-    table.init = [](void** context, uint64_t communicator, ncclDebugLogger_t log) {
-      return init(collnet::init, {Role::collnet, Version, true, communicator, -1, log}, context);
-    };
-  } else {
-    table.init = [](ncclDebugLogger_t log) {
-      return init(collnet::init, {Role::collnet, Version, false, 0, -1, log}, nullptr);
-    };
-  }
-  table.connect = collective_connect;
-  table.reduceSupport = reduce_support;
-  table.iallreduce = [](void* comm, void* send_data, void* receive_data, auto count,
-                        ncclDataType_t data_type, ncclRedOp_t reduce_operator, void* send_handle,
-                        void* receive_handle, void** request) {
-    return allreduce(comm,
-                     {send_data, receive_data, 0, static_cast<int>(data_type),
-                      static_cast<int>(reduce_operator), send_handle, receive_handle},
-                     count, request);
-  };
-  table.iflush = collective_flush;
-  table.test = collective_test;
-  table.closeColl = close_comm;
   return table;
 }
 

@@ -32,6 +32,13 @@ Result<std::vector<transport::ListenerAddress>> read_handles(std::span<void* con
   return addresses;
 }
 
+Result<CollectiveComm*> collective_of(Comm* comm, const char* call) {
+  if (comm == nullptr || comm->kind() != Comm::Kind::collective) {
+    return library::reject(std::string(call) + " on what is no collective connection");
+  }
+  return static_cast<CollectiveComm*>(comm);
+}
+
 }  // namespace
 
 Result<CommunicatorContext*> init(const InitArguments& arguments) {
@@ -82,7 +89,7 @@ Result<Comm*> connect(std::span<void* const> handles, int rank, const void* list
   if (!client) return report(*context, std::move(client).error());
   SLUICE_INFO(context->logger(), init, "%s: in-network reduction %s", context->name().c_str(),
               (*client)->description().c_str());
-  return new CollectiveComm(context, *std::move(client));
+  return new CollectiveComm(context, *std::move(client), rank, static_cast<int>(handles.size()));
 }
 
 bool supports(int data_type, int reduce_operator) {
@@ -94,10 +101,21 @@ bool supports(int data_type, int reduce_operator) {
 }
 
 Result<CollectiveRequest*> allreduce(Comm* comm, const AllreduceCall& call) {
-  if (comm == nullptr || comm->kind() != Comm::Kind::collective) {
-    return library::reject("iallreduce on what is no collective connection");
-  }
-  return static_cast<CollectiveComm*>(comm)->allreduce(call);
+  auto collective = collective_of(comm, "iallreduce");
+  if (!collective) return fail(std::move(collective).error());
+  return (*collective)->allreduce(call);
+}
+
+Result<CollectiveRequest*> allgather(Comm* comm, const AllgatherCall& call) {
+  auto collective = collective_of(comm, "iallgather");
+  if (!collective) return fail(std::move(collective).error());
+  return (*collective)->allgather(call);
+}
+
+Result<CollectiveRequest*> reduce_scatter(Comm* comm, const ReduceScatterCall& call) {
+  auto collective = collective_of(comm, "ireducescatter");
+  if (!collective) return fail(std::move(collective).error());
+  return (*collective)->reduce_scatter(call);
 }
 
 Result<bool> test(CollectiveRequest* request, size_t* bytes) {

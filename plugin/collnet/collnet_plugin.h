@@ -22,6 +22,8 @@ Result<Comm*> connect(std::span<void* const> handles, int rank, const void* list
 bool supports(int data_type, int reduce_operator);
 
 Result<CollectiveRequest*> allreduce(Comm* comm, const AllreduceCall& call);
+Result<CollectiveRequest*> allgather(Comm* comm, const AllgatherCall& call);
+Result<CollectiveRequest*> reduce_scatter(Comm* comm, const ReduceScatterCall& call);
 Result<bool> test(CollectiveRequest* request, size_t* bytes);
 
 }  // namespace sluice::plugin::collnet

@@ -72,6 +72,33 @@ class CollNetTableOf final : public CollNetTable {
     return table_.iallreduce(comm, send, receive, static_cast<Count>(count), type, op, send_handle,
                              receive_handle, request);
   }
+  bool has_windowed_collectives() const override {
+    if constexpr (Version >= 8) {
+      return table_.iallgather != nullptr && table_.ireducescatter != nullptr;
+    }
+    return false;
+  }
+  ncclResult_t allgather(void* comm, void* send, const std::vector<TablePart>& receive,
+                         const TableWindow& window, void* send_handle, void** request) override {
+    if constexpr (Version >= 8) {
+      auto parts = parts_of(receive);
+      return table_.iallgather(comm, send, static_cast<int>(parts.size()), parts.data(),
+                               window.bytes_per_rank, window.offset, window.bytes, send_handle,
+                               request);
+    }
+    return ncclInternalError;
+  }
+  ncclResult_t reduce_scatter(void* comm, const std::vector<TablePart>& send, void* receive,
+                              const TableWindow& window, ncclDataType_t type, ncclRedOp_t op,
+                              void* receive_handle, void** request) override {
+    if constexpr (Version >= 8) {
+      auto parts = parts_of(send);
+      return table_.ireducescatter(comm, static_cast<int>(parts.size()), parts.data(), receive,
+                                   window.bytes_per_rank, window.offset, window.bytes, type, op,
+                                   receive_handle, request);
+    }
+    return ncclInternalError;
+  }
   ncclResult_t flush(void* comm, void* data, int size, void* handle, void** request) override {
     return table_.iflush(comm, data, size, handle, request);
   }
@@ -82,6 +109,16 @@ class CollNetTableOf final : public CollNetTable {
   ncclResult_t close_listen(void* comm) override { return table_.closeListen(comm); }
 
  private:
+  using Sge = std::conditional_t<Version <= 8, abi::NetSgeV8, abi::NetSgeV9>;
+
+  static std::vector<Sge> parts_of(const std::vector<TablePart>& parts) {
+    std::vector<Sge> made;
+    for (const TablePart& part : parts) {
+      made.push_back({part.handle, part.address, static_cast<decltype(Sge::size)>(part.size)});
+    }
+    return made;
+  }
+
   // All after the two strings; the trailing padding of old versions is not NCCL's.
   static size_t offsetof_rest(const typename Table::Properties& properties) {
     const auto* first = reinterpret_cast<const char*>(&properties.guid);

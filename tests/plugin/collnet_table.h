@@ -5,11 +5,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "plugin/abi/versions.h"
 #include "tests/plugin/plugin_library.h"
 
 namespace sluice::test {
+
+// A part of a gathered receive or a scattered send.
+struct TablePart {
+  void* handle = nullptr;
+  void* address = nullptr;
+  size_t size = 0;
+};
+
+// As NCCL's arguments: bytes.
+struct TableWindow {
+  size_t bytes_per_rank = 0;
+  size_t offset = 0;
+  size_t bytes = 0;
+};
 
 class CollNetTable {
  public:
@@ -32,6 +47,13 @@ class CollNetTable {
   virtual ncclResult_t allreduce(void* comm, void* send, void* receive, size_t count,
                                  ncclDataType_t type, ncclRedOp_t op, void* send_handle,
                                  void* receive_handle, void** request) = 0;
+  // v8 and later; parts that the version's sizes cannot hold are not for these.
+  virtual bool has_windowed_collectives() const = 0;
+  virtual ncclResult_t allgather(void* comm, void* send, const std::vector<TablePart>& receive,
+                                 const TableWindow& window, void* send_handle, void** request) = 0;
+  virtual ncclResult_t reduce_scatter(void* comm, const std::vector<TablePart>& send, void* receive,
+                                      const TableWindow& window, ncclDataType_t type,
+                                      ncclRedOp_t op, void* receive_handle, void** request) = 0;
   virtual ncclResult_t flush(void* comm, void* data, int size, void* handle, void** request) = 0;
   virtual ncclResult_t test(void* request, int* done, int* size) = 0;
   virtual ncclResult_t close_coll(void* comm) = 0;
