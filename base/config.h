@@ -44,10 +44,17 @@ enum class Parameter {
   sluice_accept_timeout,     // duration, "off" = never; default: as connect timeout
   sluice_peer_timeout,       // duration, "off" = never
   sluice_lane,               // integer -1..7
-  sluice_agg,                // text: host:port[,host:port...]
+  sluice_agg,                // text: trees of host:port, docs/operations.md
+  sluice_manager,            // text: host:port[,host:port...]
+  sluice_job,                // text
+  sluice_tenant,             // text
+  sluice_priority,           // integer
   sluice_chunk_size,         // bytes, of the streaming class
   sluice_window,             // integer, chunks in flight per group and class
   sluice_latency_threshold,  // bytes, at most 4096: larger operations stream
+  sluice_precision,          // choice: compact, exact
+  sluice_verify,             // choice: off, sample, all
+  sluice_fallback,           // flag
   count_
 };
 

@@ -62,13 +62,34 @@ constexpr std::array<ParameterInfo, static_cast<size_t>(Parameter::count_)> kTab
     {sluice_lane, "SLUICE_LANE", integer, "-1", -1, 7, "",
      "Lane of this job's traffic; -1 lets the communicator or the site's policy choose."},
     {sluice_agg, "SLUICE_AGG", text, "", 0, 0, "",
-     "Aggregation nodes, host:port,...; without one there is no in-network reduction."},
+     "Aggregation nodes, a tree for each rail: host:port,... or "
+     "root:port(leaf:port,leaf:port),...; "
+     "rank 0's value holds for the group."},
+    {sluice_manager, "SLUICE_MANAGER", text, "", 0, 0, "",
+     "Aggregation managers, host:port,...; rank 0 asks them for a tree before it takes one of "
+     "SLUICE_AGG. With neither there is no in-network reduction."},
+    {sluice_job, "SLUICE_JOB", text, "", 0, 0, "",
+     "Name of the job, for logs and the manager; empty: SLURM_JOB_ID, PBS_JOBID, LSB_JOBID or "
+     "JOB_ID, whichever the scheduler has set."},
+    {sluice_tenant, "SLUICE_TENANT", text, "", 0, 0, "",
+     "Whose quota the manager charges the job's trees to."},
+    {sluice_priority, "SLUICE_PRIORITY", integer, "0", -100, 100, "",
+     "Priority of the job's trees at the manager; a higher one may take the tree of a lower."},
     {sluice_chunk_size, "SLUICE_CHUNK_SIZE", bytes, "64K", 4 * kKi, 4 * kMi, "",
      "Unit of streaming through an aggregation node; rank 0's value holds for the group."},
     {sluice_window, "SLUICE_WINDOW", integer, "16", 1, 256, "",
      "Chunks in flight per group and class; rank 0's value holds for the group."},
     {sluice_latency_threshold, "SLUICE_LATENCY_THRESHOLD", bytes, "4K", 0, 4 * kKi, "",
      "Up to this size a reduction is one message; larger ones stream."},
+    {sluice_precision, "SLUICE_PRECISION", choice, "compact", 0, 0, "compact,exact",
+     "Where sums of 16- and 8-bit floats are rounded: compact once at each level of the tree, "
+     "exact "
+     "once in all; rank 0's value holds for the group."},
+    {sluice_verify, "SLUICE_VERIFY", choice, "off", 0, 0, "off,sample,all",
+     "Which results of in-network reduction are checked against the ranks' inputs; rank 0's value "
+     "holds for the group."},
+    {sluice_fallback, "SLUICE_FALLBACK", flag, "1", 0, 1, "",
+     "Whether the ranks go on among themselves when their tree dies; 0: that is an error."},
 }};
 
 constexpr bool table_is_in_order() {

@@ -2,7 +2,7 @@
 #include "plugin/settings.h"
 
 #include <algorithm>
-#include <string_view>
+#include <cstdlib>
 
 #include "transport/socket_options.h"
 
@@ -44,21 +44,28 @@ const char* name_of(transport::TransportChoice choice) {
   return "auto";
 }
 
-Result<std::vector<transport::SocketAddress>> parse_nodes(std::string_view list) {
-  std::vector<transport::SocketAddress> nodes;
-  while (!list.empty()) {
-    const size_t comma = list.find(',');
-    const std::string entry(list.substr(0, comma));
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-    if (entry.empty()) continue;
-    auto address = transport::SocketAddress::parse(entry);
-    if (!address) return fail(address.error());
-    nodes.push_back(*address);
+// Where SLUICE_JOB is not set: the scheduler's own variable.
+std::string job_name(const Configuration& configuration) {
+  std::string name = configuration.text(Parameter::sluice_job);
+  for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"}) {
+    const char* value = name.empty() ? std::getenv(variable) : nullptr;
+    if (value != nullptr) name = value;
   }
-  if (nodes.empty()) {
-    return fail(ErrorKind::invalid_usage, "SLUICE_AGG names no aggregation node (host:port)");
-  }
-  return nodes;
+  return name;
+}
+
+Result<std::vector<sharp::TreeSpec>> configured_trees(const Configuration& configuration) {
+  const std::string& text = configuration.text(Parameter::sluice_agg);
+  if (text.empty()) return std::vector<sharp::TreeSpec>();
+  auto trees = sharp::parse_trees(text);
+  if (!trees) return trees;
+  for (sharp::TreeSpec& tree : *trees) SLUICE_RETURN_IF_ERROR(sharp::look_up(tree));
+  return trees;
+}
+
+sharp::Verification verification_of(const std::string& text) {
+  if (text == "all") return sharp::Verification::all;
+  return text == "sample" ? sharp::Verification::sample : sharp::Verification::off;
 }
 
 std::string congestion_control(const Logger& logger, const Configuration& configuration) {
@@ -109,16 +116,27 @@ Result<sharp::ClientSettings> client_settings(const Configuration& configuration
   if (configuration.flag(Parameter::nccl_sharp_disable)) {
     return fail(ErrorKind::refused, "NCCL_SHARP_DISABLE is set");
   }
-  if (configuration.text(Parameter::sluice_agg).empty()) {
-    return fail(ErrorKind::refused, "SLUICE_AGG names no aggregation node");
+  if (configuration.text(Parameter::sluice_agg).empty() &&
+      configuration.text(Parameter::sluice_manager).empty()) {
+    return fail(ErrorKind::refused,
+                "SLUICE_AGG names no aggregation node, SLUICE_MANAGER no manager");
   }
-  auto nodes = parse_nodes(configuration.text(Parameter::sluice_agg));
-  if (!nodes) return fail(std::move(nodes).error());
+  auto trees = configured_trees(configuration);
+  if (!trees) return fail(std::move(trees).error());
   sharp::ClientSettings settings;
-  settings.nodes = *std::move(nodes);
+  settings.trees = *std::move(trees);
+  settings.manager = configuration.text(Parameter::sluice_manager);
+  settings.job = job_name(configuration);
+  settings.tenant = configuration.text(Parameter::sluice_tenant);
+  settings.priority = static_cast<int>(configuration.integer(Parameter::sluice_priority));
   settings.chunk_bytes = configuration.bytes(Parameter::sluice_chunk_size);
   settings.window = static_cast<int>(configuration.integer(Parameter::sluice_window));
   settings.latency_threshold = configuration.bytes(Parameter::sluice_latency_threshold);
+  settings.precision = configuration.text(Parameter::sluice_precision) == "exact"
+                           ? sharp::Precision::exact
+                           : sharp::Precision::compact;
+  settings.verification = verification_of(configuration.text(Parameter::sluice_verify));
+  settings.fallback = configuration.flag(Parameter::sluice_fallback);
   settings.connect_timeout = configuration.duration(Parameter::sluice_connect_timeout);
   return settings;
 }

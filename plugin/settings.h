@@ -19,7 +19,7 @@ transport::Settings transport_settings(const Logger& logger, const Configuration
                                        const transport::LaneDecision& lane);
 
 // Refused when in-network reduction is off. The nodes of SLUICE_AGG are looked up here: start-up
-// only, a name server may be asked.
+// only, a name server may be asked. The scheduler's job id is read from the environment.
 Result<sharp::ClientSettings> client_settings(const Configuration& configuration);
 
 // "transport auto, 1 tcp stream, lane 1 (default)" for the communicator's log line.

@@ -82,7 +82,7 @@ Result<Comm*> connect(std::span<void* const> handles, int rank, const void* list
   const auto addresses = read_handles(handles);
   if (!addresses) return report(*context, addresses.error());
   sharp::ClientSettings settings = *context->client_settings();
-  settings.node_index = listen->device();
+  settings.rail = listen->device();
   const std::lock_guard lock(listen->mutex());
   auto client = sharp::Client::connect(context->transport(), settings, *addresses, rank,
                                        *listen->rendezvous());

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "sharp/client/node_host.h"
+#include "sharp/client/tree_spec.h"
 #include "sharp/wire/membership.h"
 #include "sharp/wire/types.h"
 #include "transport/endpoint.h"
@@ -26,17 +27,18 @@
 namespace sluice::sharp {
 
 struct ClientSettings {
-  std::vector<transport::SocketAddress>
-      nodes;  // SLUICE_AGG; one is chosen by rank 0 (device index modulo size)
-  int node_index = 0;
-  std::string manager;  // SLUICE_MANAGER, host:port,...: asked by rank 0; empty: SLUICE_AGG decides
-  std::string job;      // SLUICE_JOB, for texts and the manager
-  std::string tenant;   // SLUICE_TENANT
-  int priority = 0;     // SLUICE_PRIORITY, of the job's trees; higher may preempt
+  // Rank 0's decide: a manager is asked first, the trees are for without one.
+  std::vector<TreeSpec> trees;  // SLUICE_AGG, one for each rail
+  int rail = 0;                 // device index; modulo the number of trees
+  std::string manager;          // SLUICE_MANAGER, host:port,...; empty: there is none
+  std::string job;              // SLUICE_JOB, for texts and the manager
+  std::string tenant;           // SLUICE_TENANT
+  int priority = 0;             // SLUICE_PRIORITY, of the job's trees; higher may preempt
   size_t chunk_bytes = size_t{64} << 10;
   int window = 16;
   size_t latency_threshold = 4096;
   Precision precision = Precision::compact;
+  Verification verification = Verification::off;
   bool fallback = true;  // SLUICE_FALLBACK: finish without the tree when it dies
   Duration connect_timeout = std::chrono::seconds(30);
   // Makes the nodes that ranks host in the fallback; null: there is none, a dead tree is fatal.
@@ -77,23 +79,28 @@ struct AllreduceArguments {
 };
 
 // The gathered vector is all ranks' blocks in the order of the ranks; a call delivers the window of
-// it to every rank. A rank's own block may lie where it belongs in `receive` already (in place).
+// it to every rank. Windows, parts and what `send` points to are as NCCL calls iallgather
+// (src/transport/coll_net.cc: collNetRegIallgather adds windowOffset % sizePerRank to the block's
+// address when the window begins inside it; collNetIallgather hands over a buffer that holds only
+// what is in the window). In place: `send` is where those bytes belong in `receive`.
 struct AllgatherArguments {
-  const void* send = nullptr;  // this rank's whole block; only what is in the window is read
+  const void* send = nullptr;  // the first byte of this rank's block that is in the window
   size_t bytes_per_rank = 0;
   size_t window_offset = 0;  // into the gathered vector
   size_t window_bytes = 0;
-  std::span<const Part> receive;  // together as long as the window; copied by the call
+  std::span<const Part> receive;  // together the window; several cost a copy, NCCL gives one
   const transport::MemoryRegion* send_region = nullptr;
 };
 
 // The reduced vector has a block for each rank; a call reduces the window of it, and every rank
-// gets what its block has in the window.
+// gets what its block has in the window. As NCCL calls ireducescatter (same file): `receive` is
+// for the first byte of the block that is in the window. In place: it is where that byte is in
+// `send`.
 struct ReduceScatterArguments {
-  std::span<const Part> send;  // together the window of this rank's vector; copied by the call
-  void* receive = nullptr;     // this rank's whole block; only what is in the window is written
-  size_t bytes_per_rank = 0;
-  size_t window_offset = 0;  // into the vector of all blocks
+  std::span<const Part> send;  // together the window; several cost a copy, NCCL gives one
+  void* receive = nullptr;     // for the first byte of this rank's block that is in the window
+  size_t bytes_per_rank = 0;   // this and the window: whole elements
+  size_t window_offset = 0;    // into the vector of all blocks
   size_t window_bytes = 0;
   DataType type = DataType::float32;
   ReduceOperator reduce_operator = ReduceOperator::sum;

@@ -34,7 +34,7 @@ Coordinator::Coordinator(transport::Context& context, const ClientSettings& sett
 Coordinator::~Coordinator() = default;
 
 Result<Agreement> Coordinator::agree() {
-  if (settings_.nodes.empty()) {
+  if (settings_.trees.empty()) {
     abort("no aggregation node is configured: set SLUICE_AGG=host:port, at least for rank 0");
   }
   meet();
@@ -148,9 +148,9 @@ Status Coordinator::make_plan() {
   shape.window = bounded(static_cast<size_t>(std::max(settings_.window, 1)), 1, kMaxChunkWindow);
   shape.latency_bytes = bounded(settings_.latency_threshold, 0, kMaxLatencyBytes);
   shape.latency_window = kLatencyWindow;
-  const auto index = static_cast<size_t>(std::max(settings_.node_index, 0));
+  const auto index = static_cast<size_t>(std::max(settings_.rail, 0));
   // One node; the child's place is every rank's own.
-  plan_.path = {Hop{settings_.nodes[index % settings_.nodes.size()].text(), shape.members, 0}};
+  plan_.path = {Hop{settings_.trees[index % settings_.trees.size()].address, shape.members, 0}};
   plan_.join_budget_ms = milliseconds(join_budget(settings_.connect_timeout));
   return check(shape);
 }

@@ -68,6 +68,12 @@ TEST(ParameterTable, ClientDefaultsAgree) {
   EXPECT_EQ(configuration.integer(Parameter::sluice_window), settings.window);
   EXPECT_EQ(configuration.bytes(Parameter::sluice_latency_threshold), settings.latency_threshold);
   EXPECT_EQ(configuration.duration(Parameter::sluice_connect_timeout), settings.connect_timeout);
+  EXPECT_EQ(configuration.integer(Parameter::sluice_priority), settings.priority);
+  EXPECT_EQ(settings.precision, sharp::Precision::compact);
+  EXPECT_EQ(configuration.text(Parameter::sluice_precision), "compact");
+  EXPECT_EQ(settings.verification, sharp::Verification::off);
+  EXPECT_EQ(configuration.text(Parameter::sluice_verify), "off");
+  EXPECT_EQ(configuration.flag(Parameter::sluice_fallback), settings.fallback);
 }
 
 }  // namespace

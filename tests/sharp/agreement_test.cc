@@ -26,7 +26,7 @@ constexpr auto kShort = std::chrono::seconds(2);
 
 ClientSettings settings_for(const NodeThread& node) {
   ClientSettings settings;
-  settings.nodes = {node.address()};
+  settings.trees = {node.address()};
   return settings;
 }
 
@@ -59,14 +59,14 @@ TEST(Agreement, MissingNode) {
   settings.connect_timeout = kShort;
   {
     NodeThread gone;
-    settings.nodes = {gone.address()};
+    settings.trees = {gone.address()};
   }
   Cluster cluster(3);
   const TimePoint start = Clock::now();
   cluster.connect(settings);
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(15));
   EXPECT_THAT(common_refusal(cluster, everybody),
-              HasSubstr("node " + settings.nodes[0].text() + " "));
+              HasSubstr("node " + settings.trees[0].text() + " "));
 }
 
 TEST(Agreement, FullNode) {
@@ -155,7 +155,7 @@ TEST(Agreement, SettingsThatDifferAreRankZeros) {
   cluster.each([&](Rank& rank) {
     ClientSettings settings = settings_for(node);
     if (rank.rank == 1) settings.chunk_bytes = 128 << 10;
-    if (rank.rank == 1) settings.nodes.clear();
+    if (rank.rank == 1) settings.trees.clear();
     rank.client = Client::connect(rank.context, settings, all, rank.rank, *rank.rendezvous);
   });
   for (int rank = 0; rank < 2; ++rank) {

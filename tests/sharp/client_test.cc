@@ -23,7 +23,7 @@ using transport::TransportChoice;
 
 ClientSettings settings_for(const NodeThread& node) {
   ClientSettings settings;
-  settings.nodes = {node.address()};
+  settings.trees = {node.address()};
   return settings;
 }
 

@@ -57,7 +57,7 @@ class Daemon : public ::testing::Test {
 
   ClientSettings settings() const {
     ClientSettings settings;
-    settings.nodes = {address_};
+    settings.trees = {address_};
     return settings;
   }
 
