@@ -55,62 +55,50 @@ HWY_INLINE V multiply_words(D d, V a, V b) {
 #endif
 
 template <typename Integer, ReduceOperator Operator>
-struct IntegerKernel {
-  using T = Integer;
-  using Accumulator = hn::Vec<hn::ScalableTag<T>>;
+struct IntegerKernel : PlainVectors<Integer> {
+  using D = typename PlainVectors<Integer>::D;
+  using V = typename PlainVectors<Integer>::V;
 
-  template <class D>
-  static HWY_INLINE Accumulator start(D, Accumulator first) {
-    return first;
-  }
-  template <class D>
-  static HWY_INLINE Accumulator combine(D d, Accumulator a, Accumulator b) {
+  static HWY_INLINE V combine(D d, V a, V b) {
     if constexpr (Operator == ReduceOperator::sum) return hn::Add(a, b);
     if constexpr (Operator == ReduceOperator::min) return hn::Min(a, b);
     if constexpr (Operator == ReduceOperator::max) return hn::Max(a, b);
     if constexpr (Operator == ReduceOperator::product) {
-      if constexpr (sizeof(T) == 1) return multiply_bytes(d, a, b);
-      if constexpr (sizeof(T) == 4) return hn::Mul(a, b);
-      if constexpr (sizeof(T) == 8) return multiply_words(d, a, b);
+      if constexpr (sizeof(Integer) == 1) return multiply_bytes(d, a, b);
+      if constexpr (sizeof(Integer) == 4) return hn::Mul(a, b);
+      if constexpr (sizeof(Integer) == 8) return multiply_words(d, a, b);
     }
-  }
-  template <class D>
-  static HWY_INLINE Accumulator finish(D, Accumulator accumulator) {
-    return accumulator;
   }
 };
 
 template <typename Integer, typename Unsigned>
-void run(ReduceOperator reduce_operator, void* out, const void* const* inputs, int count,
-         size_t elements) {
-  switch (reduce_operator) {
+void run(const Reduction& reduction) {
+  switch (reduction.reduce_operator) {
     case ReduceOperator::sum:
-      return Loop<IntegerKernel<Unsigned, ReduceOperator::sum>>::run(out, inputs, count, elements);
+      return Loop<IntegerKernel<Unsigned, ReduceOperator::sum>>::run(reduction);
     case ReduceOperator::product:
-      return Loop<IntegerKernel<Unsigned, ReduceOperator::product>>::run(out, inputs, count,
-                                                                         elements);
+      return Loop<IntegerKernel<Unsigned, ReduceOperator::product>>::run(reduction);
     case ReduceOperator::min:
-      return Loop<IntegerKernel<Integer, ReduceOperator::min>>::run(out, inputs, count, elements);
+      return Loop<IntegerKernel<Integer, ReduceOperator::min>>::run(reduction);
     case ReduceOperator::max:
-      return Loop<IntegerKernel<Integer, ReduceOperator::max>>::run(out, inputs, count, elements);
+      return Loop<IntegerKernel<Integer, ReduceOperator::max>>::run(reduction);
   }
 }
 
-void integers(DataType type, ReduceOperator reduce_operator, void* out, const void* const* inputs,
-              int count, size_t elements) {
-  switch (type) {
+void integers(const Reduction& reduction) {
+  switch (reduction.type) {
     case DataType::int8:
-      return run<int8_t, uint8_t>(reduce_operator, out, inputs, count, elements);
+      return run<int8_t, uint8_t>(reduction);
     case DataType::uint8:
-      return run<uint8_t, uint8_t>(reduce_operator, out, inputs, count, elements);
+      return run<uint8_t, uint8_t>(reduction);
     case DataType::int32:
-      return run<int32_t, uint32_t>(reduce_operator, out, inputs, count, elements);
+      return run<int32_t, uint32_t>(reduction);
     case DataType::uint32:
-      return run<uint32_t, uint32_t>(reduce_operator, out, inputs, count, elements);
+      return run<uint32_t, uint32_t>(reduction);
     case DataType::int64:
-      return run<int64_t, uint64_t>(reduce_operator, out, inputs, count, elements);
+      return run<int64_t, uint64_t>(reduction);
     case DataType::uint64:
-      return run<uint64_t, uint64_t>(reduce_operator, out, inputs, count, elements);
+      return run<uint64_t, uint64_t>(reduction);
     default:
       return;
   }
@@ -126,9 +114,8 @@ namespace {
 HWY_EXPORT(integers);
 }  // namespace
 
-void reduce_integers(DataType type, ReduceOperator reduce_operator, void* out,
-                     const void* const* inputs, int input_count, size_t elements) {
-  HWY_DYNAMIC_DISPATCH(integers)(type, reduce_operator, out, inputs, input_count, elements);
+void reduce_integers(const Reduction& reduction) {
+  HWY_DYNAMIC_DISPATCH(integers)(reduction);
 }
 
 }  // namespace sluice::sharp

@@ -4,16 +4,31 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
-#include "sharp/wire/types.h"
+#include "sharp/reduce/reduce.h"
 
 namespace sluice::sharp {
 
-void reduce_integers(DataType type, ReduceOperator reduce_operator, void* out,
-                     const void* const* inputs, int input_count, size_t elements);
-void reduce_floats(DataType type, ReduceOperator reduce_operator, void* out,
-                   const void* const* inputs, int input_count, size_t elements);
-void reduce_half_floats(DataType type, ReduceOperator reduce_operator, void* out,
-                        const void* const* inputs, int input_count, size_t elements);
+// What reduce() was asked for. At least two inputs, or one of another form than the output.
+struct Reduction {
+  DataType type;
+  ReduceOperator reduce_operator;
+  void* out;
+  Form out_form;
+  std::span<const ReduceInput> inputs;
+  size_t elements;
+  bool bypass_cache;  // write the output around the cache; only if it is none of the inputs
+};
+
+void reduce_integers(const Reduction& reduction);
+// Sum and product of fp32 and fp64.
+void reduce_floats(const Reduction& reduction);
+// Sum and product of fp16 and bf16; all operators and forms.
+void reduce_half_floats(const Reduction& reduction);
+// The same of fp8.
+void reduce_byte_floats(const Reduction& reduction);
+// Min and max of all floats, as elements.
+void reduce_extremes(const Reduction& reduction);
 
 }  // namespace sluice::sharp

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "sharp/reduce/kernels.h"
-#include "sharp/reduce/scalar.h"
 
 namespace sluice::sharp {
 namespace {
 
-enum class Family { integer, floating, half, quarter, none };
+enum class Family { integer, plain_float, half_float, byte_float, none };
 
 Family family_of(DataType type) {
   switch (type) {
@@ -24,69 +23,66 @@ Family family_of(DataType type) {
       return Family::integer;
     case DataType::float32:
     case DataType::float64:
-      return Family::floating;
+      return Family::plain_float;
     case DataType::float16:
     case DataType::bfloat16:
-      return Family::half;
+      return Family::half_float;
     case DataType::float8_e4m3:
     case DataType::float8_e5m2:
-      return Family::quarter;
+      return Family::byte_float;
   }
   return Family::none;
 }
 
+bool is_extreme(ReduceOperator reduce_operator) {
+  return reduce_operator == ReduceOperator::min || reduce_operator == ReduceOperator::max;
+}
+
+void run(const Reduction& reduction) {
+  const Family family = family_of(reduction.type);
+  if (family == Family::none) return;
+  if (family == Family::integer) return reduce_integers(reduction);
+  const bool elements =
+      reduction.out_form == Form::element &&
+      std::all_of(reduction.inputs.begin(), reduction.inputs.end(),
+                  [](const ReduceInput& input) { return input.form == Form::element; });
+  if (is_extreme(reduction.reduce_operator) && (family == Family::plain_float || elements)) {
+    return reduce_extremes(reduction);
+  }
+  if (family == Family::plain_float) return reduce_floats(reduction);
+  if (family == Family::half_float) return reduce_half_floats(reduction);
+  reduce_byte_floats(reduction);
+}
+
 }  // namespace
+
+size_t size_of(DataType type, Form form) {
+  const Family family = family_of(type);
+  const bool widens = family == Family::half_float || family == Family::byte_float;
+  return widens && form == Form::partial ? sizeof(float) : size_of(type);
+}
 
 bool can_reduce(DataType type, ReduceOperator reduce_operator) {
   return family_of(type) != Family::none && static_cast<int>(reduce_operator) < kReduceOperators;
 }
 
-size_t size_of(DataType type, Form form) {
-  const size_t element = size_of(type);
-  const Family family = family_of(type);
-  const bool widens = family == Family::half || family == Family::quarter;
-  return widens && form == Form::partial ? sizeof(float) : element;
-}
-
 void reduce(DataType type, ReduceOperator reduce_operator, void* out, Form out_form,
             std::span<const ReduceInput> inputs, size_t elements) {
-  const size_t size = size_of(type, out_form);
-  const bool uniform = std::all_of(inputs.begin(), inputs.end(), [&](const ReduceInput& input) {
-    return size_of(type, input.form) == size;
-  });
-  const bool partial = size != size_of(type);
   if (elements == 0) return;
-  if (!uniform || (family_of(type) == Family::quarter && inputs.size() > 1 && !partial)) {
-    return reduce_scalar(type, reduce_operator, out, out_form, inputs, elements);
+  const size_t size = size_of(type, out_form);
+  if (inputs.size() == 1 && size_of(type, inputs[0].form) == size) {
+    if (out != inputs[0].data) std::memcpy(out, inputs[0].data, elements * size);
+    return;
   }
-  std::vector<const void*> pointers;
-  for (const ReduceInput& input : inputs) pointers.push_back(input.data);
-  reduce(partial ? DataType::float32 : type, reduce_operator, out, pointers.data(),
-         static_cast<int>(pointers.size()), elements);
+  run({type, reduce_operator, out, out_form, inputs, elements, false});
 }
 
 void reduce(DataType type, ReduceOperator reduce_operator, void* out, const void* const* inputs,
             int input_count, size_t elements) {
-  if (elements == 0) return;
-  if (input_count == 1) {
-    if (out != inputs[0]) std::memcpy(out, inputs[0], elements * size_of(type));
-    return;
-  }
-  switch (family_of(type)) {
-    case Family::integer:
-      return reduce_integers(type, reduce_operator, out, inputs, input_count, elements);
-    case Family::floating:
-      return reduce_floats(type, reduce_operator, out, inputs, input_count, elements);
-    case Family::half:
-      return reduce_half_floats(type, reduce_operator, out, inputs, input_count, elements);
-    case Family::quarter: {
-      std::vector<ReduceInput> all;
-      for (int at = 0; at < input_count; ++at) all.push_back({inputs[at], Form::element});
-      return reduce_scalar(type, reduce_operator, out, Form::element, all, elements);
-    }
-    case Family::none:
-      return;
-  }
+  std::vector<ReduceInput> all;
+  all.reserve(static_cast<size_t>(input_count));
+  for (int at = 0; at < input_count; ++at) all.push_back({inputs[at], Form::element});
+  reduce(type, reduce_operator, out, Form::element, all, elements);
 }
 
 }  // namespace sluice::sharp

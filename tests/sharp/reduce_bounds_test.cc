@@ -38,30 +38,34 @@ class FencedMemory {
 };
 
 TEST(ReduceBounds, NothingOutsideTheOperandsIsTouched) {
-  constexpr int kInputs = 3;
-  std::array<FencedMemory, kInputs> inputs;
+  std::array<FencedMemory, 3> inputs;
   FencedMemory result;
-  for (int type = 0; type < kDataTypes; ++type) {
-    for (int operation = 0; operation < kReduceOperators; ++operation) {
-      const auto data_type = static_cast<DataType>(type);
-      const auto reduce_operator = static_cast<ReduceOperator>(operation);
-      if (!can_reduce(data_type, reduce_operator)) continue;
-      for (size_t count : {1u, 2u, 3u, 7u, 15u, 16u, 17u, 31u, 33u, 63u, 65u, 127u, 129u, 257u}) {
-        const size_t size = count * size_of(data_type);
-        for (const bool at_the_end : {false, true}) {
-          std::vector<const void*> operands;
-          for (FencedMemory& input : inputs) {
-            std::byte* place = at_the_end ? input.at_the_end(size) : input.at_the_beginning();
-            std::memset(place, 0, size);
-            operands.push_back(place);
-          }
-          std::byte* out = at_the_end ? result.at_the_end(size) : result.at_the_beginning();
-          std::memset(out, 0xff, size);
-          reduce(data_type, reduce_operator, out, operands.data(), kInputs, count);
-          for (size_t i = 0; i < size; ++i) {
-            ASSERT_EQ(out[i], std::byte{0}) << name_of(data_type) << " " << count;
-          }
-        }
+  for (int test = 0; test < kDataTypes * kReduceOperators * 4 * 2; ++test) {
+    const auto type = static_cast<DataType>(test % kDataTypes);
+    const auto reduce_operator = static_cast<ReduceOperator>(test / kDataTypes % kReduceOperators);
+    const int forms = test / (kDataTypes * kReduceOperators) % 4;
+    const bool at_the_end = test / (kDataTypes * kReduceOperators * 4) != 0;
+    const auto place = [&](FencedMemory& memory, size_t size) {
+      return at_the_end ? memory.at_the_end(size) : memory.at_the_beginning();
+    };
+    const Form out_form = (forms & 1) != 0 ? Form::partial : Form::element;
+    for (size_t count : {1u, 2u, 3u, 7u, 15u, 16u, 17u, 31u, 33u, 63u, 65u, 127u, 129u, 257u}) {
+      std::vector<ReduceInput> operands;
+      for (FencedMemory& input : inputs) {
+        // All of the output's form, or in turns.
+        const bool other = (forms & 2) != 0 && operands.size() % 2 == 1;
+        const Form form = other == (out_form == Form::element) ? Form::partial : Form::element;
+        const size_t size = count * size_of(type, form);
+        std::byte* data = place(input, size);
+        std::memset(data, 0, size);
+        operands.push_back({data, form});
+      }
+      const size_t size = count * size_of(type, out_form);
+      std::byte* out = place(result, size);
+      std::memset(out, 0xff, size);
+      reduce(type, reduce_operator, out, out_form, operands, count);
+      for (size_t i = 0; i < size; ++i) {
+        ASSERT_EQ(out[i], std::byte{0}) << name_of(type) << " " << count;
       }
     }
   }

@@ -1,206 +1,219 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, on every instruction set of this machine: each type, operator, number of inputs and
-// tail against a plain reference, bit for bit.
+// The kernels, on every instruction set of this machine: each type, operator, number of inputs,
+// form and tail against exact arithmetic, bit for bit.
 #include "sharp/reduce/reduce.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
+#include <cstring>
 #include <random>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "tests/sharp/numbers.h"
+#include "tests/sharp/exact_numbers.h"
+#include "tests/sharp/instruction_sets.h"
 
 namespace sluice::sharp {
 namespace {
 
-using testing::with_type;
+using testing::ExactReduction;
+using testing::FloatFormat;
+using testing::for_each_instruction_set;
 
-std::vector<int64_t> instruction_sets() {
-  std::vector<int64_t> sets;
-  hwy::SetSupportedTargetsForTest(0);
-  const int64_t all = hwy::SupportedTargets();
-  for (int64_t bit = 1; bit > 0 && bit <= all; bit <<= 1) {
-    if ((all & bit) != 0) sets.push_back(bit);
-  }
-  return sets;
-}
+constexpr size_t kMaxInputs = 17;
+constexpr size_t kColumns = 1100;  // elements of an input
 
-// The best allowed is `best`; lower bits are better ones.
-void allow_up_to(int64_t best) {
-  hwy::SetSupportedTargetsForTest(0);
-  const int64_t all = hwy::SupportedTargets();
-  hwy::SetSupportedTargetsForTest(best == 0 ? 0 : all & ~(best - 1));
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
-template <typename T>
-T random_element(std::mt19937_64& random) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(random());
-  } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    // Mostly numbers of like size, now and then any bits at all: subnormals, infinities, NaNs,
-    // zeros.
-    switch (random() % 16) {
-      case 0: {
-        T value;
-        const uint64_t bits = random();
-        std::memcpy(&value, &bits, sizeof value);
-        return value;
-      }
-      case 1:
-        return random() % 2 != 0 ? T(0) : T(-0.0);
-      case 2:
-        return std::numeric_limits<T>::infinity() * (random() % 2 != 0 ? 1 : -1);
-      case 3:
-        return std::numeric_limits<T>::denorm_min() * static_cast<T>(random() % 1000);
-      default:
-        return static_cast<T>(std::ldexp(static_cast<double>(random() % 2000000) - 1e6, -18));
+uint64_t random_float(const FloatFormat& format, std::mt19937_64& random) {
+  const uint64_t any = random() & (2 * format.magnitude_mask() + 1);
+  const uint64_t sign = any & (format.magnitude_mask() + 1);
+  const uint64_t mantissa = any & format.mantissa_mask();
+  switch (random() % 32) {
+    case 0:
+      return any;  // now and then a NaN
+    case 1:
+      return sign;
+    case 2:
+      return sign | mantissa;  // subnormal
+    case 3:
+      return sign | (format.limit() - 1);
+    case 4:
+      return random() % 4 == 0 ? sign | format.limit() : sign;  // infinity
+    default: {
+      // Numbers of like size cancel, tie and carry.
+      const uint64_t field = static_cast<uint64_t>(format.bias()) + random() % 7 - 3;
+      return sign | field << format.mantissa_bits | mantissa;
     }
-  } else {
-    if (random() % 8 == 0) return T{static_cast<uint16_t>(random())};
-    return T::round(std::ldexp(static_cast<double>(random() % 2000) - 1000, -9));
   }
 }
 
-template <typename T>
-std::string bits_of(T value) {
+// An input in memory, which nothing aligns, and its elements as bits.
+struct Input {
+  Form form;
+  std::vector<uint64_t> bits;
+  std::vector<std::byte> memory;
+
+  Input(DataType type, Form input_form, std::mt19937_64& random) : form(input_form) {
+    const size_t size = size_of(type, form);
+    const bool widened = size != size_of(type);
+    const FloatFormat format = widened ? testing::kFloat32 : testing::format_of(type);
+    memory.resize(1 + kColumns * size);
+    for (size_t at = 0; at < kColumns; ++at) {
+      uint64_t element = testing::is_float(type) ? random_float(format, random) : random();
+      if (size < sizeof element) element &= (uint64_t{1} << 8 * size) - 1;
+      bits.push_back(element);
+      std::memcpy(memory.data() + 1 + at * size, &element, size);
+    }
+  }
+};
+
+// How the forms of inputs and output are chosen.
+enum class Pattern { elements, partials, mixed_to_element, mixed_to_partial };
+
+std::vector<Input> make_inputs(DataType type, Pattern pattern) {
+  std::mt19937_64 random(static_cast<uint64_t>(type) * 4 + static_cast<uint64_t>(pattern));
+  std::vector<Input> inputs;
+  for (size_t at = 0; at < kMaxInputs; ++at) {
+    Form form = pattern == Pattern::elements ? Form::element : Form::partial;
+    if (pattern == Pattern::mixed_to_element || pattern == Pattern::mixed_to_partial) {
+      form = random() % 2 == 0 ? Form::element : Form::partial;
+    }
+    inputs.emplace_back(type, form, random);
+  }
+  return inputs;
+}
+
+Form out_form_of(Pattern pattern) {
+  const bool element = pattern == Pattern::elements || pattern == Pattern::mixed_to_element;
+  return element ? Form::element : Form::partial;
+}
+
+// What a reduction of the first `count` inputs must write, for every column.
+class Expected {
+ public:
+  Expected(DataType type, ReduceOperator reduce_operator, Form form,
+           const std::vector<Input>& inputs)
+      : size_(size_of(type, form)) {
+    const bool partial = form == Form::partial;
+    std::vector<ExactReduction> columns(kColumns, ExactReduction(type, reduce_operator));
+    for (size_t count = 1; count <= inputs.size(); ++count) {
+      const Input& input = inputs[count - 1];
+      const bool same = count == 1 && size_of(type, input.form) == size_;
+      memory_.emplace_back(kColumns * size_);
+      for (size_t at = 0; at < kColumns; ++at) {
+        const bool from_partial = input.form == Form::partial;
+        if (count == 1) {
+          columns[at].start(input.bits[at], from_partial);
+        } else {
+          columns[at].add(input.bits[at], from_partial);
+        }
+        // A single input of the output's form is copied.
+        const uint64_t bits = same ? input.bits[at] : columns[at].result(partial);
+        std::memcpy(memory_.back().data() + at * size_, &bits, size_);
+      }
+    }
+  }
+
+  const std::byte* at(size_t count, size_t column) const {
+    return memory_[count - 1].data() + column * size_;
+  }
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_;
+  std::vector<std::vector<std::byte>> memory_;
+};
+
+std::string hex(const std::byte* at, size_t size) {
   uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return std::to_string(bits);
+  std::memcpy(&bits, at, size);
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(bits));
+  return text;
 }
 
-template <typename T>
-void check_elements(DataType type, ReduceOperator reduce_operator, int inputs, size_t elements,
-                    size_t offset, bool in_place) {
-  std::mt19937_64 random(elements * 31 + static_cast<size_t>(inputs));
-  std::vector<std::vector<T>> data(static_cast<size_t>(inputs));
-  for (auto& input : data) {
-    input.resize(elements + offset + 1);
-    for (T& element : input) element = random_element<T>(random);
+struct Problem {
+  DataType type;
+  ReduceOperator reduce_operator;
+  Form form;
+  size_t count;     // of inputs
+  size_t elements;  // from column `first`
+  size_t first;
+  bool in_place;
+};
+
+void check(const Problem& problem, const std::vector<Input>& inputs, const Expected& expected) {
+  const size_t size = expected.size();
+  constexpr std::byte kGuard{0xa5};
+  std::vector<std::byte> memory((problem.elements + 2) * size, kGuard);
+  std::byte* out = memory.data() + size;
+  std::vector<ReduceInput> operands;
+  for (size_t at = 0; at < problem.count; ++at) {
+    const size_t input_size = size_of(problem.type, inputs[at].form);
+    operands.push_back(
+        {inputs[at].memory.data() + 1 + problem.first * input_size, inputs[at].form});
   }
-  const auto before = data;
-  std::vector<T> apart(elements + offset + 1);
-  const size_t last = data.size() - 1;
-  std::vector<T>& out = in_place ? data[last] : apart;
-  const T guard = out[offset + elements];
-  std::vector<const void*> pointers;
-  for (auto& input : data) pointers.push_back(input.data() + offset);
-  reduce(type, reduce_operator, out.data() + offset, pointers.data(), inputs, elements);
-  for (size_t at = 0; at < elements; ++at) {
-    std::vector<T> column;
-    for (const auto& input : before) column.push_back(input[at + offset]);
-    const T expected = testing::reference(column, reduce_operator);
-    const T got = out[at + offset];
-    if (testing::is_nan(expected) && testing::is_nan(got)) continue;
-    ASSERT_EQ(bits_of(got), bits_of(expected))
-        << name_of(type) << " " << name_of(reduce_operator) << " of " << inputs << ", element "
-        << at << " of " << elements;
+  if (problem.in_place && size_of(problem.type, operands.back().form) == size) {
+    std::memcpy(out, operands.back().data, problem.elements * size);
+    operands.back().data = out;
   }
-  EXPECT_EQ(bits_of(out[offset + elements]), bits_of(guard)) << "wrote beyond the end";
+  reduce(problem.type, problem.reduce_operator, out, problem.form, operands, problem.elements);
+  for (size_t at = 0; at < problem.elements; ++at) {
+    const std::byte* wanted = expected.at(problem.count, problem.first + at);
+    if (std::memcmp(out + at * size, wanted, size) == 0) continue;
+    FAIL() << name_of(problem.reduce_operator) << " of " << problem.count << " "
+           << name_of(problem.type) << ", element " << at << " of " << problem.elements << ": "
+           << hex(out + at * size, size) << ", not " << hex(wanted, size);
+  }
+  for (size_t at = 0; at < size; ++at) {
+    ASSERT_EQ(memory[at], kGuard) << "wrote before the output";
+    ASSERT_EQ(memory[memory.size() - 1 - at], kGuard) << "wrote behind the output";
+  }
 }
 
 using Case = std::tuple<DataType, ReduceOperator>;
 
-class Kernels : public ::testing::TestWithParam<Case> {
- protected:
-  ~Kernels() override { allow_up_to(0); }
-};
+class Kernels : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Kernels, MatchTheReferenceOnEveryInstructionSet) {
+TEST_P(Kernels, WriteTheBitsOfTheReference) {
   const auto [type, reduce_operator] = GetParam();
-  for (const int64_t set : instruction_sets()) {
-    allow_up_to(set);
-    SCOPED_TRACE(hwy::TargetName(set));
-    with_type(type, [&, t = type, o = reduce_operator](auto element) {
-      using T = decltype(element);
-      for (const int inputs : {1, 2, 3, 5, 8, 16, 17}) {
-        for (const size_t elements : {0, 1, 2, 3, 7, 15, 31, 63, 64, 65, 129, 513, 1030}) {
-          check_elements<T>(t, o, inputs, elements, elements % 3, inputs % 2 == 0);
+  std::vector<Pattern> patterns = {Pattern::elements};
+  if (size_of(type, Form::partial) != size_of(type)) {
+    patterns = {Pattern::elements, Pattern::partials, Pattern::mixed_to_element,
+                Pattern::mixed_to_partial};
+  }
+  for (const Pattern pattern : patterns) {
+    const Form form = out_form_of(pattern);
+    const std::vector<Input> inputs = make_inputs(type, pattern);
+    const Expected expected(type, reduce_operator, form, inputs);
+    for_each_instruction_set([&, t = type, o = reduce_operator] {
+      for (size_t count = 1; count <= kMaxInputs; ++count) {
+        for (const size_t elements : {0,  1,   2,   3,   7,   8,   15,  16,  31,   64,
+                                      65, 127, 128, 129, 255, 257, 511, 513, 1024, 1089}) {
+          check({t, o, form, count, elements, elements % 5, count % 3 == 0}, inputs, expected);
+          if (HasFatalFailure()) return;
         }
       }
     });
-    if (HasFatalFailure()) return;
   }
-}
-
-// Half precision has few values: all of them, alone and with a partner.
-TEST(HalfPrecision, EveryValueSurvivesWideningAndRounding) {
-  for (const int64_t set : instruction_sets()) {
-    allow_up_to(set);
-    SCOPED_TRACE(hwy::TargetName(set));
-    for (const DataType type : {DataType::float16, DataType::bfloat16}) {
-      std::vector<uint16_t> all(65536);
-      for (size_t at = 0; at < all.size(); ++at) all[at] = static_cast<uint16_t>(at);
-      const std::vector<uint16_t> zeros(65536, 0x8000);  // x + -0 is x
-      std::vector<uint16_t> out(65536);
-      const void* inputs[] = {all.data(), zeros.data()};
-      reduce(type, ReduceOperator::sum, out.data(), inputs, 2, out.size());
-      with_type(type, [&](auto element) {
-        if constexpr (sizeof(element) == 2 && !std::is_arithmetic_v<decltype(element)>) {
-          for (size_t at = 0; at < all.size(); ++at) {
-            decltype(element) value{all[at]};
-            const bool nan = std::isnan(value.value());
-            value.bits = out[at];
-            if (nan) {
-              ASSERT_TRUE(std::isnan(value.value())) << at;
-            } else {
-              ASSERT_EQ(out[at], all[at]);
-            }
-          }
-        }
-      });
-    }
-  }
-  allow_up_to(0);
-}
-
-TEST(HalfPrecision, RoundsOnceOverAllInputs) {
-  // 2048 + 1 is 2048 in fp16, but 2048 + 1 + 1 is 2050 when it is rounded once.
-  const uint16_t big = 0x6800;
-  const uint16_t one = 0x3c00;
-  uint16_t out = 0;
-  const void* inputs[] = {&big, &one, &one};
-  reduce(DataType::float16, ReduceOperator::sum, &out, inputs, 3, 1);
-  EXPECT_EQ(out, 0x6801);
-}
-
-TEST(Extremes, NanYieldsToNumbersAndZerosHaveSigns) {
-  const float nan = std::nanf("");
-  const float left[] = {nan, 1.0f, 0.0f, -0.0f, nan};
-  const float right[] = {2.0f, nan, -0.0f, 0.0f, nan};
-  const void* inputs[] = {left, right};
-  float out[5];
-  reduce(DataType::float32, ReduceOperator::min, out, inputs, 2, 5);
-  EXPECT_EQ(out[0], 2.0f);
-  EXPECT_EQ(out[1], 1.0f);
-  EXPECT_TRUE(std::signbit(out[2]) && std::signbit(out[3]));
-  EXPECT_TRUE(std::isnan(out[4]));
-  reduce(DataType::float32, ReduceOperator::max, out, inputs, 2, 5);
-  EXPECT_TRUE(!std::signbit(out[2]) && !std::signbit(out[3]));
-}
-
-TEST(CanReduce, TellsTheTruth) {
-  for (const DataType type : testing::kAllTypes) {
-    for (const ReduceOperator reduce_operator : testing::kAllOperators) {
-      EXPECT_TRUE(can_reduce(type, reduce_operator));
-    }
-  }
-  EXPECT_TRUE(can_reduce(DataType::float8_e4m3, ReduceOperator::sum));
-  EXPECT_TRUE(can_reduce(DataType::float8_e5m2, ReduceOperator::max));
-  EXPECT_FALSE(can_reduce(static_cast<DataType>(kDataTypes), ReduceOperator::sum));
 }
 
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   return std::string(name_of(std::get<0>(info.param))) + "_" + name_of(std::get<1>(info.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Kernels,
-                         ::testing::Combine(::testing::ValuesIn(testing::kAllTypes),
-                                            ::testing::ValuesIn(testing::kAllOperators)),
-                         case_name);
+std::vector<DataType> all_types() {
+  std::vector<DataType> types;
+  for (int type = 0; type < kDataTypes; ++type) types.push_back(static_cast<DataType>(type));
+  return types;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Kernels,
+    ::testing::Combine(::testing::ValuesIn(all_types()),
+                       ::testing::Values(ReduceOperator::sum, ReduceOperator::product,
+                                         ReduceOperator::max, ReduceOperator::min)),
+    case_name);
 
 }  // namespace
 }  // namespace sluice::sharp
