@@ -3,6 +3,7 @@
 include(GNUInstallDirs)
 
 option(SLUICE_BUILD_TESTS "build the tests" ON)
+option(SLUICE_FUZZING "build the fuzz targets with libFuzzer (clang)" OFF)
 set(SLUICE_SANITIZE "" CACHE STRING "sanitizers for the whole build: address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -35,6 +36,10 @@ endif()
 if(SLUICE_SANITIZE)
   add_compile_options(-fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SLUICE_SANITIZE})
+endif()
+
+if(SLUICE_FUZZING)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # sluice_without_sanitizers(FILES...): sources that would take minutes to compile instrumented (SIMD kernels,
