@@ -17,7 +17,8 @@ ChunkDuty Ledger::send(const NewChunk& chunk) {
   ++posted_;
   ChunkDuty sent = duty(next_++);
   // The first time the caller's input is what it was.
-  if (sent.source == PayloadSource::kept_input) sent.source = PayloadSource::input;
+  sent.keep_input = sent.source == PayloadSource::kept_input;
+  if (sent.keep_input) sent.source = PayloadSource::input;
   return sent;
 }
 
@@ -34,9 +35,16 @@ uint16_t Ledger::provider(uint64_t sequence) const {
   return sequence >= start_ && index < providers_.size() ? providers_[index] : kNoMember;
 }
 
+bool Ledger::receives(const Entry& entry) const {
+  const bool focused = entry.chunk.focus == rank_;
+  return entry.chunk.collective == Collective::allreduce ||
+         (entry.chunk.collective == Collective::scatter ? focused : !focused);
+}
+
 PayloadSource Ledger::input_source(const Entry& entry) const {
   if (entry.retired) return PayloadSource::kept;
-  return entry.chunk.keeps_input ? PayloadSource::kept_input : PayloadSource::input;
+  const bool endangered = entry.chunk.in_place && receives(entry);
+  return endangered ? PayloadSource::kept_input : PayloadSource::input;
 }
 
 PayloadSource Ledger::result_source(const Entry& entry) const {

@@ -36,6 +36,7 @@ struct ChunkDuty {
   uint16_t focus = 0;
   PayloadSource source = PayloadSource::input;
   bool wants_result = true;  // else kNoResult: only the record comes
+  bool keep_input = false;   // Retention::keep_input() first: the result will overwrite the input
 
   bool operator==(const ChunkDuty&) const = default;
 };
@@ -43,8 +44,8 @@ struct ChunkDuty {
 // A chunk that is sent for the first time.
 struct NewChunk {
   Collective collective = Collective::allreduce;
-  uint16_t focus = 0;        // of gather and scatter
-  bool keeps_input = false;  // its result overwrites its input: the caller keeps a copy of that
+  uint16_t focus = 0;     // of gather and scatter
+  bool in_place = false;  // where the result lies the input lies, or may
 };
 
 class Ledger {
@@ -101,6 +102,7 @@ class Ledger {
   }
   bool has_data(uint64_t sequence) const;
   uint16_t provider(uint64_t sequence) const;
+  bool receives(const Entry& entry) const;
   PayloadSource input_source(const Entry& entry) const;
   PayloadSource result_source(const Entry& entry) const;
 
