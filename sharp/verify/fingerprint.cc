@@ -2,6 +2,7 @@
 #include "sharp/verify/fingerprint.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -117,21 +118,33 @@ Claim integer_sum(uint64_t seed, const void* data, size_t elements) {
 // magnitudes would; and norms of summands add up to at least the norm of the sums.
 template <typename T>
 Claim float_sum(uint64_t seed, const void* data, size_t elements) {
-  double value = 0;
-  double squares = 0;
+  constexpr size_t kLanes = 8;  // independent chains, which hide an addition's latency
+  std::array<double, kLanes> values{};
+  std::array<double, kLanes> squares{};
   bool saturated = false;
   uint64_t signs = 0;
-  for (size_t at = 0; at < elements; ++at) {
-    if (at % 64 == 0) signs = mixed(seed += kStep);
+  const auto add = [&](size_t at, size_t lane) {
     const T element = load<T>(data, at);
     const double number = value_of(element);
-    saturated = saturated || may_be_saturated(element);
-    value += (signs & 1) != 0 ? -number : number;
-    signs >>= 1;
-    squares += number * number;
+    saturated |= may_be_saturated(element);
+    const uint64_t sign = (signs >> lane) << 63;
+    values[lane] += std::bit_cast<double>(std::bit_cast<uint64_t>(number) ^ sign);
+    squares[lane] += number * number;
+  };
+  const size_t whole = elements / kLanes * kLanes;
+  for (size_t at = 0; at < whole; at += kLanes) {
+    signs = at % 64 == 0 ? mixed(seed += kStep) : signs >> kLanes;
+    for (size_t lane = 0; lane < kLanes; ++lane) add(at + lane, lane);
   }
-  const double norm = saturated ? std::numeric_limits<double>::infinity() : std::sqrt(squares);
-  return {std::bit_cast<uint64_t>(value), std::bit_cast<uint64_t>(norm)};
+  signs = mixed(~seed);
+  for (size_t at = whole; at < elements; ++at) add(at, at - whole);
+  double value = 0;
+  double square = saturated ? std::numeric_limits<double>::infinity() : 0;
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    value += values[lane];
+    square += squares[lane];
+  }
+  return {std::bit_cast<uint64_t>(value), std::bit_cast<uint64_t>(std::sqrt(square))};
 }
 
 // Where a half has no element the operator's neutral key stands.
@@ -139,14 +152,18 @@ template <typename Key>
 Claim extremes(ReduceOperator reduce_operator, uint64_t seed, size_t elements, const Key& key) {
   const bool least = reduce_operator == ReduceOperator::min;
   const uint64_t neutral = least ? ~uint64_t{0} : 0;
-  uint64_t halves[2] = {neutral, neutral};
+  uint64_t first = neutral;
+  uint64_t second = neutral;
   for (size_t at = 0; at < elements; ++at) {
     seed += kStep;
-    uint64_t& half = halves[seed >> 63];
     const uint64_t candidate = key(at, neutral);
-    half = least ? std::min(half, candidate) : std::max(half, candidate);
+    const bool in_second = (seed >> 63) != 0;
+    const uint64_t to_first = in_second ? neutral : candidate;
+    const uint64_t to_second = in_second ? candidate : neutral;
+    first = least ? std::min(first, to_first) : std::max(first, to_first);
+    second = least ? std::min(second, to_second) : std::max(second, to_second);
   }
-  return {halves[0], halves[1]};
+  return {first, second};
 }
 
 template <typename T>

@@ -35,23 +35,25 @@ inline double value_of(double value) {
 inline double value_of(Bfloat value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
 }
+// The fields moved into a float's places and the bias corrected; subnormals are counts of the
+// smallest value. No arithmetic on subnormal floats, which processors do slowly.
 inline double value_of(Half value) {
-  // Shift the fields into a float's places, then correct the bias by a multiplication, which also
-  // gets subnormals right.
-  const uint32_t magnitude = (value.bits & 0x7fffu) << 13;
-  float number = std::bit_cast<float>(magnitude) * 0x1p112f;
-  if ((value.bits & 0x7c00) == 0x7c00) number = std::bit_cast<float>(magnitude | 0x7f800000u);
+  const uint32_t magnitude = value.bits & 0x7fffu;
+  float number = std::bit_cast<float>((magnitude << 13) + (112u << 23));
+  if (magnitude < 0x0400) number = static_cast<float>(magnitude) * 0x1p-24f;
+  if (magnitude >= 0x7c00) number = std::bit_cast<float>((magnitude << 13) | 0x7f800000u);
   return (value.bits & 0x8000) != 0 ? -number : number;
-}
-// OCP FP8: no infinities, the largest code is NaN.
-inline double value_of(E4m3 value) {
-  if ((value.bits & 0x7f) == 0x7f) return std::numeric_limits<double>::quiet_NaN();
-  const uint32_t magnitude = (value.bits & 0x7fu) << 20;
-  const float number = std::bit_cast<float>(magnitude) * 0x1p120f;
-  return (value.bits & 0x80) != 0 ? -number : number;
 }
 inline double value_of(E5m2 value) {
   return value_of(Half{static_cast<uint16_t>(value.bits << 8)});
+}
+// OCP FP8: no infinities, the largest code is NaN.
+inline double value_of(E4m3 value) {
+  const uint32_t magnitude = value.bits & 0x7fu;
+  if (magnitude == 0x7f) return std::numeric_limits<double>::quiet_NaN();
+  float number = std::bit_cast<float>((magnitude << 20) + (120u << 23));
+  if (magnitude < 0x08) number = static_cast<float>(magnitude) * 0x1p-9f;
+  return (value.bits & 0x80) != 0 ? -number : number;
 }
 
 // Where saturation may have cut a value off: nothing can be said about it.
