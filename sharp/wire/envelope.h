@@ -45,6 +45,9 @@ enum class MessageType : uint16_t {
   ready = 36,
   resume = 37,
   fatal = 38,
+  // among the ranks that reduce by NVIDIA's SHARP (libsharp/messages.h)
+  out_of_band_hello = 48,
+  out_of_band_piece = 49,
   // to and from the manager (management.h): clients
   tree_ask = 64,
   tree_grant = 65,
