@@ -45,7 +45,8 @@ class Admission {
   // `fabric` must outlive this. Changes to it are noticed at the next call.
   Admission(const Fabric& fabric, AdmissionPolicy policy);
 
-  // A tenant by name; one without a quota has neither reservations nor limits.
+  // A tenant by name, "default" if empty; one without a quota has neither reservations nor limits.
+  // Too many names: all further ones are "default".
   TenantId tenant(std::string_view name);
   const std::string& tenant_name(TenantId tenant) const;
 
@@ -75,10 +76,9 @@ class Admission {
   // (tenant x) holds 40.0 MiB, ..."
   std::string sentence(const Denial& denial);
 
-  // To be called once, on a fresh object; nodes need not have registered yet.
   Snapshot save() const;
-  // `fabric` is the one given to the constructor: nodes and hosts that it does not know are
-  // remembered there.
+  // Once, on a fresh object; nodes need not have registered yet. `fabric` is the one given to the
+  // constructor: nodes and hosts that it does not know are remembered there.
   Status restore(const Snapshot& snapshot, Fabric& fabric, TimePoint now);
   // All groups that run on a node, as it says when it registers and from time to time: renews their
   // leases, adopts groups that nobody knows.
@@ -88,25 +88,30 @@ class Admission {
   struct Tenant {
     std::string name;
     uint32_t reservation = kNoReservation;
-    Amounts limit;
-    Amounts used;
+    Amounts limit{UINT32_MAX, UINT64_MAX, UINT64_MAX};
+    Amounts used;  // over all nodes
   };
-  class Placement;
+  class Placement;  // where a request's nodes have room
 
   void synchronize();
+  // Denials; Reason::granted: none.
   Denial check(const Request& request) const;
-  Denial place(const Request& request, std::span<const NodeId> avoid, bool preempt);
-  Denial place_with_window(const Request& request, std::span<const NodeId> avoid, bool preempt,
-                           uint64_t window_bytes);
+  Denial place(const Request& request, bool preempt);
+  Denial place_with(const Request& request, Placement& placement, uint64_t window_bytes);
+  Denial place_rail(const Request& request, Placement& placement, Tree& tree);
+  Denial explain(const Request& request, Placement& placement, PlanFailure failure, uint8_t rail);
+  Denial check_limit(const Request& request) const;
+  void decide(Lease& lease, const Request& request, Decision& decision);
+  bool evict_for_plan(const Request& request, std::vector<LeaseId>& evicted);
+  Lease* victim_on(NodeId node, uint8_t priority);
+
   Claimant claimant_of(const Request& request) const;
-  std::vector<LeaseId> evict_for_plan(const Request& request);
-  void commit_plan(Lease& lease);
   void hold(Lease& lease, NodeId node, const Amounts& amounts);
   void drop_trees(Lease& lease);
   void end(Lease& lease);
-  Lease& adopt(const RunningGroup& group, TimePoint now);
+  void report_group(NodeId node, const RunningGroup& group, TimePoint now, ReportOutcome& outcome);
   Status restore_lease(const SavedLease& saved, Fabric& fabric, TimePoint now);
-  std::string holders_of(NodeId node);
+  std::string holders_of(const Denial& denial) const;
 
   const Fabric& fabric_;
   AdmissionPolicy policy_;
@@ -117,10 +122,12 @@ class Admission {
   uint64_t topology_revision_ = 0, node_revision_ = 0;
   LeaseTable leases_;
   TreePlanner planner_;
-  // The plan of the request at hand: written by place(), read by commit_plan().
+  // The plan of the request at hand: written by place(), read by decide().
   std::vector<Tree> plan_;
   std::vector<Holding> plan_holdings_;
   uint64_t plan_window_ = 0;
+  std::vector<SwitchId> members_;  // of the rail at hand
+  std::vector<NodeId> taken_;
 };
 
 }  // namespace sluice::manager

@@ -24,6 +24,9 @@
 
 namespace sluice::manager {
 
+// The switch of nodes and hosts whose place nobody tells.
+inline constexpr std::string_view kUnplaced = "unplaced";
+
 struct Switch {
   std::string name;
   std::string alias;
@@ -35,6 +38,7 @@ struct Trunk {
   uint64_t rate = 0;
   bool healthy = true;
   bool discovered = false;  // by a sweep of the subnet, which also says when it is gone
+  bool presumed = false;    // stands in until a source tells a link of either switch
 };
 
 struct HostPort {
@@ -78,6 +82,8 @@ class Fabric {
   // A node of which only the address is known (a lease of before a restart names it): down until it
   // registers.
   NodeId remember_node(std::string_view address);
+  // A host of which only the name is known: on no rail until a source tells where it is.
+  HostId remember_host(const std::string& name) { return add_host(name, {}); }
   void set_state(NodeId node, NodeState state);
   // Every link between the two (switches, or a host and a switch). false: there is none.
   bool set_link_health(std::string_view a, std::string_view b, bool healthy);
@@ -122,8 +128,12 @@ class Fabric {
   NodeId add_node(const NodeDescription& description);
   SwitchId place(const NodeDescription& description);
   void resolve_uplinks();
-  void connect(SwitchId a, SwitchId b);
+  void presume_trunk(SwitchId at);
+  void forget_presumed(SwitchId at);
+  SwitchId switch_of_host(HostId host, uint8_t rail) const;
   void refresh_attachments(HostId host);
+  void refresh_places();
+  std::vector<bool> health() const;
 
   std::vector<Switch> switches_;
   std::vector<Host> hosts_;

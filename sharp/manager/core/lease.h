@@ -26,10 +26,11 @@ struct Lease {
   Request request;            // as it was asked for; `avoid` as of the last re-forming
   uint32_t epoch = 0;         // changes with every re-forming
   uint64_t window_bytes = 0;  // granted: bytes in flight of a rank, a multiple of the chunk
-  // One per rail. Empty: the group has lost its trees (preempted, or not re-formed yet) and runs in
-  // fallback.
+  // One per rail, if has_trees(). If not, the group has lost them (preempted, or not re-formed yet)
+  // and runs in fallback. Of an adopted lease only holdings are known.
   std::vector<Tree> trees;
   std::vector<Holding> holdings;
+  bool active = false;   // false: an empty slot of the table
   bool adopted = false;  // known from nodes' reports only: trees are not known
   TimePoint expires{};
   uint32_t older = 0, newer = 0;  // neighbours in the order of renewal

@@ -6,6 +6,7 @@
 // Thread rule: one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -33,6 +34,9 @@ class LeaseTable {
   Lease& at_slot(uint32_t slot) { return slots_[slot]; }
   const Lease& at_slot(uint32_t slot) const { return slots_[slot]; }
   size_t size() const { return by_group_.size(); }
+  uint32_t generation() const { return generation_; }
+  // Numbers of leases before this one are spent.
+  void skip_generations(uint32_t until) { generation_ = std::max(generation_, until); }
 
   // Puts the lease last in the order of renewal.
   void touch(Lease& lease, TimePoint expires);
@@ -51,15 +55,17 @@ class LeaseTable {
     size_t operator()(const GroupId& group) const {
       uint64_t words[2];
       std::memcpy(words, group.data(), sizeof(words));  // random bits already
-      return words[0] ^ words[1];
+      return words[0] * 0x9e3779b97f4a7c15 ^ words[1];
     }
   };
 
+  Lease& activate(LeaseId id, const GroupId& group);
   void link(Lease& lease);
   void unlink(Lease& lease);
 
   std::deque<Lease> slots_;  // never moves
   std::vector<uint32_t> free_;
+  uint32_t generation_ = 0;  // counts leases, so that no number comes twice
   std::unordered_map<GroupId, uint32_t, Hash> by_group_;
   uint32_t oldest_ = kNone, newest_ = kNone;
 };

@@ -3,8 +3,9 @@
 //
 // A tournament tree: each inner entry holds the least load and the most room below it, so a search
 // skips whatever cannot do, and "all full" is seen at the top. Changing one node costs the height.
-// Room is kept twice: with and without what is reserved for tenants. Ties go to the lower place, so
-// the answer is a function of the state alone. Thread rule: one thread at a time.
+// Room is kept twice: with and without what is reserved for tenants. Among equals the order
+// of the tree decides, so the answer is a function of the state alone. Thread rule: one thread at a
+// time.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,10 @@ namespace sluice::manager {
 
 struct NodeRoom {
   static constexpr uint32_t kClosed = UINT32_MAX;  // takes nothing
-  uint32_t load = kClosed;                         // the fullest resource, in 1/4096
-  Amounts unreserved;                              // room for a tenant without reservations
-  Amounts total;                                   // room if no reservation is minded
+  static constexpr uint32_t kFull = 4096;
+  uint32_t load = kClosed;  // of the fullest resource; 0 only if nothing is held
+  Amounts unreserved;       // room for a tenant without reservations
+  Amounts total;            // room if no reservation is minded
 };
 
 class LoadIndex {
@@ -35,16 +37,16 @@ class LoadIndex {
   const NodeRoom& at(size_t place) const { return entries_[places_ + place]; }
   void set(size_t place, const NodeRoom& room);
 
-  // The place of least load that has room for `wanted` and that `accept(place)` takes.
+  // The place of least load, `most_load` at most, that has room for `wanted` and that
+  // `accept(place)` takes.
   template <typename Accept>
-  size_t find(const Amounts& wanted, bool mind_reservations, const Accept& accept) const {
+  size_t find(const Amounts& wanted, bool mind_reservations, uint32_t most_load,
+              const Accept& accept) const {
     size_t best = kNone;
-    uint32_t best_load = NodeRoom::kClosed;
+    uint32_t best_load = most_load;
     if (places_ != 0) search(1, wanted, mind_reservations, accept, best, best_load);
     return best;
   }
-  // Can some node be asked at all? (The least load and the most room over all places.)
-  const NodeRoom& best() const { return entries_[1]; }
 
  private:
   template <typename Accept>
@@ -75,6 +77,7 @@ void LoadIndex::search(size_t entry, const Amounts& wanted, bool mind_reservatio
                        const Accept& accept, size_t& best, uint32_t& best_load) const {
   const NodeRoom& room = entries_[entry];
   if (room.load > best_load || room.load == NodeRoom::kClosed) return;
+  if (best != kNone && room.load == best_load) return;
   if (!wanted.fits_into(mind_reservations ? room.unreserved : room.total)) return;
   if (entry < places_) {
     const size_t nearer = entries_[2 * entry].load <= entries_[2 * entry + 1].load ? 0 : 1;
@@ -83,7 +86,6 @@ void LoadIndex::search(size_t entry, const Amounts& wanted, bool mind_reservatio
     return;
   }
   const size_t place = entry - places_;
-  if (room.load == best_load && place > best) return;
   if (!accept(place)) return;
   best = place;
   best_load = room.load;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sharp/manager/core/decision.h"
@@ -18,53 +19,62 @@ namespace sluice::manager {
 
 inline constexpr uint32_t kNoReservation = UINT32_MAX;
 
-// For whom room is looked for.
+// For whom room is looked for, or whose share is charged.
 struct Claimant {
   uint32_t reservation = kNoReservation;  // number of the tenant's reservation
   uint8_t priority = 0;
   bool exclusive = false;
-  bool preempt = false;  // count what lower priorities hold as free
+  bool preempt = false;  // count what less important claimants hold as free
 };
 
-// A lease that holds part of a node: where it is in the lease table, and which of its holdings.
+// A lease that holds part of a node: its slot in the lease table, and which of its holdings.
 struct Holder {
   uint32_t slot = 0;
   uint32_t holding = 0;
 };
 
 struct NodeAccount {
+  // What a search looks at.
+  bool open = false;       // up
+  bool exclusive = false;  // one group holds it alone
+  uint8_t rail = kAnyRail;
+  uint8_t roles = kAllRoles;
+  uint16_t fan_in = 64;
   Amounts capacity;
   Amounts used;
-  std::array<Amounts, kPriorities> used_by_priority{};
-  std::vector<Amounts> used_by_reservation;  // by tenants with a reservation
-  Amounts withheld;                          // reserved and not used yet, all tenants together
-  bool open = false;                         // up
-  bool exclusive = false;                    // one group holds it alone
-  uint32_t site = 0, place = 0;              // in the index of its switch
+  Amounts withheld;              // reserved and not used yet, all tenants together
+  uint32_t site = 0, place = 0;  // in the index of its switch
+  // By priority, of tenants without a reservation: what a reservation's owner holds stays his.
+  std::array<Amounts, kPriorities> preemptible{};
+  std::vector<Amounts> used_by_reservation;
   std::vector<Holder> holders;
 };
 
 class NodeLedger {
  public:
+  // One entry per tenant with a reservation: what is kept free for it on every node.
   explicit NodeLedger(std::vector<Amounts> reservations) : reservations_(std::move(reservations)) {}
 
   void synchronize(const Fabric& fabric);
 
   // What the claimant could still take of the node.
   Amounts available(NodeId node, const Claimant& claimant) const;
-  bool fits(NodeId node, const Amounts& wanted, const Claimant& claimant) const;
+  bool fits(NodeId node, const Amounts& wanted, const Claimant& claimant) const {
+    return wanted.fits_into(available(node, claimant));
+  }
   // The least loaded node at the switch with room that `accept(NodeId)` takes; none if none.
   template <typename Accept>
   NodeId find(SwitchId at, const Amounts& wanted, const Claimant& claimant,
               const Accept& accept) const;
-  // 1/4096 of its fullest resource.
+  // Of the fullest resource, 0..NodeRoom::kFull.
   uint32_t load(NodeId node) const {
-    return sites_[accounts_[node.index()].site].index.at(accounts_[node.index()].place).load;
+    const NodeAccount& entry = accounts_[node.index()];
+    return sites_[entry.site].index.at(entry.place).load;
   }
 
   // Returns the place among the node's holders.
   uint32_t hold(NodeId node, const Amounts& amounts, const Claimant& claimant, Holder holder);
-  // Returns the holder that moved into the freed place, if one did: its holding's `place` changes.
+  // Gives back; returns the holder that now has the freed place, if one had to move there.
   struct Moved {
     bool moved = false;
     Holder holder;
@@ -72,7 +82,6 @@ class NodeLedger {
   Moved let_go(NodeId node, uint32_t place, const Amounts& amounts, const Claimant& claimant);
 
   const NodeAccount& account(NodeId node) const { return accounts_[node.index()]; }
-  std::span<const NodeAccount> accounts() const { return accounts_; }
 
  private:
   struct Site {
@@ -80,28 +89,29 @@ class NodeLedger {
     std::vector<NodeId> nodes;  // by place
   };
 
-  void charge(NodeAccount& account, const Amounts& amounts, const Claimant& claimant, bool add);
-  void update_index(NodeAccount& account);
-  void withhold(NodeAccount& account) const;
+  void update_withheld(NodeAccount& account) const;
+  void update_index(const NodeAccount& account);
 
   std::vector<Amounts> reservations_;
   std::vector<NodeAccount> accounts_;
-  std::vector<Site> sites_;  // by switch
+  std::vector<Site> sites_;  // by switch; the last one for nodes that stand nowhere
 };
 
 template <typename Accept>
 NodeId NodeLedger::find(SwitchId at, const Amounts& wanted, const Claimant& claimant,
                         const Accept& accept) const {
-  if (at.index() >= sites_.size()) return {};
   const Site& site = sites_[at.index()];
-  // Where lower priorities count as free, the index cannot tell who has room.
-  const bool mind_reservations = claimant.reservation == kNoReservation;
-  const bool anyhow = claimant.preempt;
-  const size_t place =
-      site.index.find(anyhow ? Amounts{} : wanted, mind_reservations, [&](size_t candidate) {
-        const NodeId node = site.nodes[candidate];
-        return fits(node, wanted, claimant) && accept(node);
-      });
+  const auto acceptable = [&](size_t candidate) {
+    const NodeId node = site.nodes[candidate];
+    return fits(node, wanted, claimant) && accept(node);
+  };
+  size_t place = LoadIndex::kNone;
+  if (claimant.preempt) {  // the index does not know what less important claimants hold
+    place = site.index.find({}, false, NodeRoom::kFull, acceptable);
+  } else {
+    place = site.index.find(wanted, claimant.reservation == kNoReservation,
+                            claimant.exclusive ? 0 : NodeRoom::kFull, acceptable);
+  }
   return place == LoadIndex::kNone ? NodeId{} : site.nodes[place];
 }
 

@@ -7,9 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "sharp/manager/core/fabric.h"
@@ -46,7 +45,11 @@ class Routes {
   std::vector<uint8_t> distances_;  // switches_ x switches_
   std::vector<SwitchId> near_;
   std::vector<uint32_t> near_begin_;
-  mutable std::unordered_map<uint64_t, std::vector<SwitchId>> meetings_;
+  // Few sets, many pairs: a pair has the number of its set, kNotComputed before it is asked for.
+  static constexpr uint32_t kNotComputed = UINT32_MAX;
+  mutable std::vector<uint32_t> meeting_of_pair_;  // switches_ x switches_, the lower number first
+  mutable std::map<std::vector<SwitchId>, uint32_t> meeting_numbers_;
+  mutable std::vector<const std::vector<SwitchId>*> meetings_;  // keys of meeting_numbers_
 };
 
 }  // namespace sluice::manager

@@ -28,6 +28,7 @@ struct SavedLease {
   uint64_t lease = 0;  // LeaseId::number(): stays the same
   GroupId group{};
   uint32_t epoch = 0;
+  bool adopted = false;
   std::string job, tenant;
   uint8_t priority = 0;
   bool exclusive = false;
@@ -40,6 +41,7 @@ struct SavedLease {
 };
 
 struct Snapshot {
+  uint32_t generation = 0;  // of leases: numbers up to here are spent
   std::vector<SavedLease> leases;
   std::vector<std::string> draining;  // nodes, by address
 };

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sharp/manager/core/node_ledger.h"
+
+#include <algorithm>
+
+namespace sluice::manager {
+
+namespace {
+
+uint32_t share(uint64_t used, uint64_t capacity) {
+  if (used >= capacity) return used == 0 ? 0 : NodeRoom::kFull;
+  return static_cast<uint32_t>(static_cast<float>(used) / static_cast<float>(capacity) *
+                               static_cast<float>(NodeRoom::kFull));
+}
+
+uint32_t load_of(const NodeAccount& account) {
+  if (account.exclusive) return NodeRoom::kFull;
+  const uint32_t load = std::max({share(account.used.groups, account.capacity.groups),
+                                  share(account.used.memory, account.capacity.memory),
+                                  share(account.used.bandwidth, account.capacity.bandwidth)});
+  return std::clamp(load, account.used.groups == 0 ? 0u : 1u, NodeRoom::kFull);
+}
+
+}  // namespace
+
+void NodeLedger::synchronize(const Fabric& fabric) {
+  sites_.clear();
+  sites_.resize(fabric.switches().size() + 1);
+  accounts_.resize(fabric.nodes().size());
+  for (uint32_t number = 0; number < accounts_.size(); ++number) {
+    const Node& node = fabric.nodes()[number];
+    NodeAccount& account = accounts_[number];
+    account.open = node.state == NodeState::up;
+    account.rail = node.description.rail;
+    account.roles = node.description.roles;
+    account.fan_in = node.description.fan_in;
+    account.capacity = node.description.capacity;
+    account.used_by_reservation.resize(reservations_.size());
+    update_withheld(account);
+    account.site = static_cast<uint32_t>(node.at.valid() ? node.at.index() : sites_.size() - 1);
+    account.place = static_cast<uint32_t>(sites_[account.site].nodes.size());
+    sites_[account.site].nodes.push_back(NodeId{number});
+  }
+  for (Site& site : sites_) site.index.resize(site.nodes.size());
+  for (const NodeAccount& account : accounts_) update_index(account);
+}
+
+Amounts NodeLedger::available(NodeId node, const Claimant& claimant) const {
+  const NodeAccount& account = accounts_[node.index()];
+  if (!account.open) return {};
+  Amounts staying = account.used;
+  if (claimant.preempt) {
+    for (size_t priority = 0; priority < claimant.priority; ++priority) {
+      staying -= account.preemptible[priority];
+    }
+  }
+  if (staying.groups != 0 && (claimant.exclusive || account.exclusive)) return {};
+  Amounts withheld = account.withheld;
+  if (claimant.reservation != kNoReservation) {
+    withheld -= less(reservations_[claimant.reservation],
+                     account.used_by_reservation[claimant.reservation]);
+  }
+  return less(account.capacity, staying + withheld);
+}
+
+uint32_t NodeLedger::hold(NodeId node, const Amounts& amounts, const Claimant& claimant,
+                          Holder holder) {
+  NodeAccount& account = accounts_[node.index()];
+  account.used += amounts;
+  account.exclusive = account.exclusive || claimant.exclusive;
+  if (claimant.reservation == kNoReservation) {
+    account.preemptible[claimant.priority] += amounts;
+  } else {
+    account.used_by_reservation[claimant.reservation] += amounts;
+    update_withheld(account);
+  }
+  update_index(account);
+  account.holders.push_back(holder);
+  return static_cast<uint32_t>(account.holders.size() - 1);
+}
+
+NodeLedger::Moved NodeLedger::let_go(NodeId node, uint32_t place, const Amounts& amounts,
+                                     const Claimant& claimant) {
+  NodeAccount& account = accounts_[node.index()];
+  account.used -= amounts;
+  if (claimant.exclusive) account.exclusive = false;
+  if (claimant.reservation == kNoReservation) {
+    account.preemptible[claimant.priority] -= amounts;
+  } else {
+    account.used_by_reservation[claimant.reservation] -= amounts;
+    update_withheld(account);
+  }
+  update_index(account);
+  const bool last = place + 1 == account.holders.size();
+  const Holder moved = account.holders.back();
+  account.holders[place] = moved;
+  account.holders.pop_back();
+  return {!last, moved};
+}
+
+void NodeLedger::update_withheld(NodeAccount& account) const {
+  account.withheld = {};
+  for (size_t number = 0; number < reservations_.size(); ++number) {
+    account.withheld += less(reservations_[number], account.used_by_reservation[number]);
+  }
+}
+
+void NodeLedger::update_index(const NodeAccount& account) {
+  NodeRoom room;
+  if (account.open) {
+    room.load = load_of(account);
+    if (!account.exclusive) {
+      room.total = less(account.capacity, account.used);
+      room.unreserved = less(account.capacity, account.used + account.withheld);
+    }
+  }
+  sites_[account.site].index.set(account.place, room);
+}
+
+}  // namespace sluice::manager
