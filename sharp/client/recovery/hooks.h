@@ -35,6 +35,9 @@ class RecoverableGroup {
   // ledger says. If the session has broken already, on_trouble() tells it afterwards.
   virtual Status resume(NodeJoiner::Session session, const Resume& resume,
                         const GroupShape& shape) = 0;
+  // Drives the new way; true once everything that was sent in an epoch before has been answered in
+  // this one: the other ranks need it, even if this rank's caller is elsewhere or has all it wants.
+  virtual bool settle() = 0;
   // The end: every operation that is not done, and every later call, gets this error.
   virtual void break_off(const Error& error) = 0;
 };

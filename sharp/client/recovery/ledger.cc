@@ -112,6 +112,13 @@ bool Ledger::has_data(uint64_t sequence) const {
   return known(sequence) && entry(sequence).held && keeps_result(sequence);
 }
 
+bool Ledger::settled() const {
+  for (uint64_t sequence = start_; sequence < resumed_; ++sequence) {
+    if (known(sequence) && !entry(sequence).answered) return false;
+  }
+  return true;
+}
+
 ClassStanding Ledger::standing() const {
   ClassStanding standing;
   standing.posted = posted_;
@@ -143,6 +150,7 @@ Status Ledger::resume(const ClassResume& resume) {
     }
   }
   start_ = next_ = resume.start;
+  resumed_ = posted_;
   providers_ = resume.providers;
   for (Entry& each : entries_) each.answered = false;
   return {};

@@ -80,6 +80,9 @@ class Ledger {
   uint64_t to_wire(uint64_t sequence) const { return sequence - start_; }
   uint64_t from_wire(uint64_t sequence) const { return start_ + sequence; }
 
+  // What was sent in an epoch before has been sent and answered in this one too.
+  bool settled() const;
+
   // The exchange of the tree: what is here, and how it goes on.
   ClassStanding standing() const;
   Status resume(const ClassResume& resume);
@@ -113,6 +116,7 @@ class Ledger {
   uint64_t base_ = 0;
   uint64_t start_ = 0;  // of this epoch
   uint64_t next_ = 0;
+  uint64_t resumed_ = 0;             // posted_ when this epoch began
   std::vector<uint16_t> providers_;  // of start_ + i
 };
 
