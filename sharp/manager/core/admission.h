@@ -77,6 +77,7 @@ class Admission {
   std::string sentence(const Denial& denial);
 
   Snapshot save() const;
+  SavedLease save(const Lease& lease) const;
   // Once, on a fresh object; nodes need not have registered yet. `fabric` is the one given to the
   // constructor: nodes and hosts that it does not know are remembered there.
   Status restore(const Snapshot& snapshot, Fabric& fabric, TimePoint now);

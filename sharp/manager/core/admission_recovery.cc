@@ -114,41 +114,43 @@ Snapshot Admission::save() const {
   for (const Node& node : fabric_.nodes()) {
     if (node.state == NodeState::draining) snapshot.draining.push_back(node.description.address);
   }
-  leases_.for_each([&](const Lease& lease) {
-    const Request& request = lease.request;
-    SavedLease saved;
-    saved.lease = lease.id.number();
-    saved.group = request.group;
-    saved.epoch = lease.epoch;
-    saved.adopted = lease.adopted;
-    saved.job = request.job;
-    saved.tenant = tenant_name(request.tenant);
-    saved.priority = request.priority;
-    saved.exclusive = request.exclusive;
-    for (const HostId member : request.members) saved.members.push_back(fabric_.host(member).name);
-    saved.rails = request.rails;
-    saved.chunk_bytes = request.chunk_bytes;
-    saved.window_bytes_wanted = request.window_bytes;
-    saved.least_window_bytes = request.least_window_bytes;
-    saved.latency_bytes = request.latency_bytes;
-    saved.bandwidth = request.bandwidth;
-    saved.window_bytes = lease.window_bytes;
-    const Holding* holding = lease.holdings.data();
-    if (lease.adopted) {  // its nodes, as a tree that nobody reads
-      saved.trees.emplace_back();
-      for (const Holding& held : lease.holdings) {
-        saved.trees.back().nodes.push_back(
-            {fabric_.node(held.node).description.address, TreeNode::kNoParent, {}, held.amounts});
-      }
-    } else if (lease.has_trees()) {
-      for (const Tree& tree : lease.trees) {
-        saved.trees.push_back(saved_tree(fabric_, tree, holding));
-        holding += tree.nodes.size();
-      }
-    }
-    snapshot.leases.push_back(std::move(saved));
-  });
+  leases_.for_each([&](const Lease& lease) { snapshot.leases.push_back(save(lease)); });
   return snapshot;
+}
+
+SavedLease Admission::save(const Lease& lease) const {
+  const Request& request = lease.request;
+  SavedLease saved;
+  saved.lease = lease.id.number();
+  saved.group = request.group;
+  saved.epoch = lease.epoch;
+  saved.adopted = lease.adopted;
+  saved.job = request.job;
+  saved.tenant = tenant_name(request.tenant);
+  saved.priority = request.priority;
+  saved.exclusive = request.exclusive;
+  for (const HostId member : request.members) saved.members.push_back(fabric_.host(member).name);
+  saved.rails = request.rails;
+  saved.chunk_bytes = request.chunk_bytes;
+  saved.window_bytes_wanted = request.window_bytes;
+  saved.least_window_bytes = request.least_window_bytes;
+  saved.latency_bytes = request.latency_bytes;
+  saved.bandwidth = request.bandwidth;
+  saved.window_bytes = lease.window_bytes;
+  const Holding* holding = lease.holdings.data();
+  if (lease.adopted) {  // its nodes, as a tree that nobody reads
+    saved.trees.emplace_back();
+    for (const Holding& held : lease.holdings) {
+      saved.trees.back().nodes.push_back(
+          {fabric_.node(held.node).description.address, TreeNode::kNoParent, {}, held.amounts});
+    }
+  } else if (lease.has_trees()) {
+    for (const Tree& tree : lease.trees) {
+      saved.trees.push_back(saved_tree(fabric_, tree, holding));
+      holding += tree.nodes.size();
+    }
+  }
+  return saved;
 }
 
 Status Admission::restore(const Snapshot& snapshot, Fabric& fabric, TimePoint now) {
