@@ -45,6 +45,7 @@ enum class MessageType : uint16_t {
   ready = 36,
   resume = 37,
   fatal = 38,
+  departure = 39,
   // among the ranks that reduce by NVIDIA's SHARP (libsharp/messages.h)
   out_of_band_hello = 48,
   out_of_band_piece = 49,

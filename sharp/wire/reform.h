@@ -8,7 +8,8 @@
 //
 // Pause makes a rank cut its way to the old tree, so that nothing of the old epoch can reach its
 // buffers any more; Standing says what the rank has then; Resume says where the sequences go on and
-// who provides what somebody has already. Fatal ends the group. docs/protocol.md, "Recovery".
+// who provides what somebody has already. Fatal ends the group, Departure one rank's part in
+// it. docs/protocol.md, "Recovery".
 #pragma once
 
 #include <array>
@@ -153,6 +154,14 @@ struct Fatal {
   static void fields(Self& self, Archive& archive) {
     archive(self.sentence);
   }
+};
+
+// This rank closes, in order: its end is no loss. Both ways; the last message of its sender.
+struct Departure {
+  static constexpr MessageType kType = MessageType::departure;
+
+  template <typename Self, typename Archive>
+  static void fields(Self&, Archive&) {}
 };
 
 }  // namespace sluice::sharp

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,6 +60,10 @@ class Leader {
   std::vector<Notice> take_notices() { return std::exchange(notices_, {}); }
 
   bool steady() const { return phase_ == Phase::steady; }
+  // The ranks are off one tree and not on the next: nobody can be spared.
+  bool exchanging() const {
+    return phase_ == Phase::leaving || phase_ == Phase::entering || phase_ == Phase::switching;
+  }
   bool ended() const { return phase_ == Phase::ended; }
   bool on_substitute() const { return hosted_; }
   uint32_t epoch() const { return shape_.epoch; }
