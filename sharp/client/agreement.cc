@@ -18,6 +18,10 @@ Duration join_budget(Duration connect_timeout) {
   return std::clamp(connect_timeout / 2, kShortestJoin, kLongestJoin);
 }
 
+Duration tree_budget(Duration connect_timeout) {
+  return join_budget(connect_timeout) / 2;
+}
+
 Deadline hard_limit(Duration connect_timeout) {
   return Deadline::after(connect_timeout + join_budget(connect_timeout) + kDecisionMargin);
 }

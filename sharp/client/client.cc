@@ -5,14 +5,22 @@
 #include <utility>
 
 #include "sharp/client/coordinator.h"
+#include "sharp/client/council_setup.h"
 #include "sharp/client/group_client.h"
 #include "sharp/client/participant.h"
+#include "sharp/client/static_tree.h"
 
 namespace sluice::sharp {
 namespace {
 
 constexpr Duration kShortestConnect = std::chrono::milliseconds(100);
 constexpr Duration kLongestConnect = std::chrono::hours(1);
+
+std::vector<std::string> hosts_of(std::span<const transport::ListenerAddress> handles) {
+  std::vector<std::string> hosts;
+  for (const auto& handle : handles) hosts.push_back(host_part(transport::text_of(handle)));
+  return hosts;
+}
 
 }  // namespace
 
@@ -44,11 +52,17 @@ Result<std::unique_ptr<Client>> Client::connect(transport::Context& context,
   ClientSettings bounded = settings;
   bounded.connect_timeout =
       std::clamp<Duration>(settings.connect_timeout, kShortestConnect, kLongestConnect);
-  auto agreement = rank == 0 ? Coordinator(context, bounded, ranks, rendezvous.listener()).agree()
-                             : Participant(context, bounded, rank, ranks).agree(handles[0]);
+  auto agreement =
+      rank == 0 ? Coordinator(context, bounded, hosts_of(handles), rendezvous.listener()).agree()
+                : Participant(context, bounded, rank, ranks).agree(handles[0]);
   if (!agreement) return fail(std::move(agreement).error());
-  return std::make_unique<GroupClient>(context.logger(), agreement->plan, rank,
-                                       agreement->joiner->take());
+  auto client = std::make_unique<GroupClient>(context.logger(), agreement->plan, rank,
+                                              agreement->joiner->take());
+  if (agreement->plan.fallback != 0) {
+    SLUICE_RETURN_IF_ERROR(start_council(context, bounded, *agreement, static_cast<uint16_t>(rank),
+                                         rendezvous.address(), *client));
+  }
+  return client;
 }
 
 bool Client::supports(DataType type, ReduceOperator reduce_operator) {

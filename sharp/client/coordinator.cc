@@ -15,37 +15,42 @@ namespace {
 constexpr auto kVoteMargin = std::chrono::seconds(1);
 constexpr auto kFarewellTime = std::chrono::seconds(2);
 
+constexpr size_t kMostTreeText = 400;  // characters
+
 uint32_t bounded(size_t value, uint32_t least, uint32_t most) {
   return static_cast<uint32_t>(std::clamp<size_t>(value, least, most));
 }
 
 }  // namespace
 
-Coordinator::Coordinator(transport::Context& context, const ClientSettings& settings, int ranks,
-                         transport::Listener& listener)
+Coordinator::Coordinator(transport::Context& context, const ClientSettings& settings,
+                         std::vector<std::string> hosts, transport::Listener& listener)
     : context_(context),
       settings_(settings),
-      ranks_(ranks),
+      ranks_(static_cast<int>(hosts.size())),
       listener_(listener),
       start_(Clock::now()),
       meeting_end_(Deadline::after(settings.connect_timeout)),
-      by_rank_(static_cast<size_t>(ranks)) {}
+      by_rank_(hosts.size()) {
+  request_.hosts = std::move(hosts);
+}
 
 Coordinator::~Coordinator() = default;
 
 Result<Agreement> Coordinator::agree() {
-  if (settings_.trees.empty()) {
-    abort("no aggregation node is configured: set SLUICE_AGG=host:port, at least for rank 0");
+  if (settings_.trees.empty() && settings_.manager.empty()) {
+    abort(
+        "no aggregation node is configured: set SLUICE_AGG=host:port or SLUICE_MANAGER=host:port, "
+        "at least for rank 0");
   }
   meet();
-  if (!aborted()) {
-    if (const Status plan = make_plan(); !plan) abort(plan.error().message);
-  }
+  if (!aborted()) abort_unless(make_shape());
+  if (!aborted()) find_tree();
   if (!aborted()) collect_votes();
   decide();
   say_farewell();
   if (aborted()) return fail(ErrorKind::refused, reason_);
-  return Agreement{plan_, std::move(joiner_)};
+  return conclude();
 }
 
 void Coordinator::abort(const std::string& reason) {
@@ -124,6 +129,12 @@ void Coordinator::greet(Peer& peer) {
 
 void Coordinator::compare_settings(const Peer& peer) {
   const Hello& hello = *peer.hello;
+  if (hello.fallback == 0 && cannot_fall_back_.empty()) cannot_fall_back_ = peer.name();
+  if (hello.precision != settings_.precision || hello.verification != settings_.verification) {
+    SLUICE_WARN(context_.logger(), collective,
+                "%s is set to another precision or verification; rank 0's are used by all",
+                peer.name().c_str());
+  }
   if (hello.chunk_bytes == settings_.chunk_bytes &&
       hello.window == static_cast<uint32_t>(settings_.window) &&
       hello.latency_bytes == settings_.latency_threshold) {
@@ -136,7 +147,7 @@ void Coordinator::compare_settings(const Peer& peer) {
               settings_.chunk_bytes, settings_.window, settings_.latency_threshold);
 }
 
-Status Coordinator::make_plan() {
+Status Coordinator::make_shape() {
   auto id = random_group_id();
   if (!id) return fail(std::move(id).error());
   GroupShape& shape = plan_.shape;
@@ -148,19 +159,76 @@ Status Coordinator::make_plan() {
   shape.window = bounded(static_cast<size_t>(std::max(settings_.window, 1)), 1, kMaxChunkWindow);
   shape.latency_bytes = bounded(settings_.latency_threshold, 0, kMaxLatencyBytes);
   shape.latency_window = kLatencyWindow;
-  const auto index = static_cast<size_t>(std::max(settings_.rail, 0));
-  // One node; the child's place is every rank's own.
-  plan_.path = {Hop{settings_.trees[index % settings_.trees.size()].address, shape.members, 0}};
-  plan_.join_budget_ms = milliseconds(join_budget(settings_.connect_timeout));
+  shape.precision = settings_.precision;
+  shape.verification = settings_.verification;
+  plan_.job = settings_.job;
+  plan_.fallback = can_fall_back(settings_) && cannot_fall_back_.empty() ? 1 : 0;
+  if (can_fall_back(settings_) && plan_.fallback == 0) {
+    SLUICE_WARN(context_.logger(), collective,
+                "%s cannot go on without a tree: if the tree dies, that ends the group",
+                cannot_fall_back_.c_str());
+  }
   return check(shape);
 }
 
-void Coordinator::collect_votes() {
+// The source is polled; who is lost meanwhile ends it.
+void Coordinator::find_tree() {
+  const GroupShape& shape = plan_.shape;
+  request_.group = shape.group;
+  request_.epoch = shape.epoch;
+  request_.chunk_bytes = shape.chunk_bytes;
+  request_.window = shape.window;
+  request_.rail = settings_.rail;
+  request_.job = settings_.job;
+  request_.tenant = settings_.tenant;
+  request_.priority = settings_.priority;
+  join_end_ = Deadline::after(join_budget(settings_.connect_timeout));
+  const Deadline deadline = Deadline::after(tree_budget(settings_.connect_timeout));
+  source_ = make_tree_source(context_, settings_);
+  source_->request(request_);
+  Backoff backoff;
+  while (!aborted()) {
+    auto offer = source_->poll();
+    if (!offer) return abort(offer.error().message);
+    if (*offer) return take_offer(**std::move(offer));
+    if (deadline.passed()) return abort("nobody offered a tree in time");
+    drive_peers();
+    backoff.pause();
+  }
+}
+
+void Coordinator::take_offer(TreeOffer offer) {
+  offer_ = std::move(offer);
+  if (const Status sound = offer_.tree.check(); !sound) return abort(sound.error().message);
+  if (offer_.window > 0) plan_.shape.window = std::min(plan_.shape.window, offer_.window);
+  plan_.token = offer_.token;
+  plan_.tree = (offer_.tree.nodes.size() == 1 ? "node " + offer_.tree.nodes.front().address
+                                              : "tree " + offer_.tree.text());
+  if (plan_.tree.size() > kMostTreeText)
+    plan_.tree.replace(kMostTreeText, std::string::npos, "...");
+  plan_.join_budget_ms = milliseconds(join_end_.left());
+  plan_.path = offer_.tree.path_of(0);
+}
+
+void Coordinator::send_plans() {
   for (const auto& peer : peers_) {
     Plan plan = plan_;
-    plan.path.front().child = peer->hello->rank;
+    plan.path = offer_.tree.path_of(peer->hello->rank);
     peer->send(plan);
   }
+}
+
+bool Coordinator::has_voted(Peer& peer, const Deadline& deadline) {
+  if (!peer.vote) {
+    if (deadline.passed()) abort(peer.name() + " did not vote in time");
+    return false;
+  }
+  if (peer.vote->yes == 0) abort(peer.vote->reason);
+  return true;
+}
+
+void Coordinator::collect_votes() {
+  send_plans();
   const auto budget = std::chrono::milliseconds(plan_.join_budget_ms);
   joiner_ = std::make_unique<NodeJoiner>(context_, plan_, uint16_t{0}, budget);
   const Deadline deadline = Deadline::after(budget + kVoteMargin);
@@ -170,16 +238,7 @@ void Coordinator::collect_votes() {
     if (joiner_->progress() == NodeJoiner::State::failed) abort(joiner_->reason());
     bool complete = joiner_->state() == NodeJoiner::State::joined;
     for (size_t rank = 1; rank < by_rank_.size() && !aborted(); ++rank) {
-      const auto& vote = by_rank_[rank]->vote;
-      if (!vote) {
-        complete = false;
-        if (deadline.passed()) {
-          abort(format_text("%s did not vote within %g s", by_rank_[rank]->name().c_str(),
-                            in_seconds(budget + kVoteMargin)));
-        }
-      } else if (vote->yes == 0) {
-        abort(vote->reason);
-      }
+      complete = has_voted(*by_rank_[rank], deadline) && complete;
     }
     if (complete) return;
     backoff.pause();
@@ -211,6 +270,22 @@ void Coordinator::say_farewell() {
     if (joiner_ != nullptr) joiner_->progress();
     backoff.pause();
   }
+}
+
+Agreement Coordinator::conclude() {
+  Agreement agreement;
+  agreement.plan = plan_;
+  agreement.joiner = std::move(joiner_);
+  agreement.hosts.push_back(this_process());
+  agreement.council.emplace_back();
+  for (size_t rank = 1; rank < by_rank_.size(); ++rank) {
+    agreement.hosts.push_back(by_rank_[rank]->hello->host);
+    agreement.council.push_back(by_rank_[rank]->take());
+  }
+  agreement.source = std::move(source_);
+  agreement.request = std::move(request_);
+  agreement.offer = std::move(offer_);
+  return agreement;
 }
 
 }  // namespace sluice::sharp

@@ -30,6 +30,8 @@ class Coordinator::Peer final : public transport::ConnectionHandler {
     static_cast<void>(connection_->flush());
   }
 
+  KeptConnection take() { return {std::move(connection_), std::move(early_)}; }
+
   const std::string& address() const { return connection_->peer(); }
   std::string name() const {
     if (!hello) return address();
@@ -45,6 +47,11 @@ class Coordinator::Peer final : public transport::ConnectionHandler {
 
  private:
   Status on_message(std::span<const std::byte> message) override {
+    if (farewell) {
+      // The rank has its client by now, and may have something to say to rank 0's.
+      early_.emplace_back(message.begin(), message.end());
+      return {};
+    }
     auto envelope = open_envelope(message);
     if (!envelope) return fail(std::move(envelope).error());
     if (envelope->type == MessageType::farewell) {
@@ -72,6 +79,7 @@ class Coordinator::Peer final : public transport::ConnectionHandler {
   Status on_written(uint64_t) override { return {}; }
 
   std::unique_ptr<transport::Connection> connection_;
+  std::vector<Message> early_;
 };
 
 }  // namespace sluice::sharp

@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's data path in a group: operations in, chunks to the node's slots, results into the
-// receive buffers.
+// The client of a group: operations in, results out, over whatever tree the group has at the
+// moment.
 //
-// Each class has its own queue of operations, its own sequence and window. Chunk n may go when the
-// result of chunk n-W has come: the window is all the flow control there is, and it proves to the
-// node that slot n mod W is free. An operation of the streaming class announces its receive buffer
-// before its first chunk, and the node writes the results there; in place that is safe because a
-// result cannot come before its own chunk was read by the node, and all other chunks have other
-// places. Ownership: user memory belongs to an operation from allreduce() until test() says done.
-// Thread rule: as Client.
+// posting.h makes operations of calls, a ChunkStream for each class runs them, a TreeLink carries
+// them. The link may break and be replaced while operations are under way (recovery/hooks.h): they
+// wait, and go on. Ownership: user memory belongs to an operation from the call until test() says
+// done. Thread rule: as Client; the hooks may be called from one other thread at the same time.
 #pragma once
 
 #include <sys/types.h>
 
 #include <array>
-#include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <vector>
 
 #include "sharp/client/agreement.h"
+#include "sharp/client/chunk_stream.h"
 #include "sharp/client/client.h"
 #include "sharp/client/operation.h"
+#include "sharp/client/recovery/hooks.h"
+#include "sharp/client/tree_link.h"
 #include "sharp/wire/limits.h"
 
 namespace sluice::sharp {
 
-class GroupClient final : public Client, private transport::ConnectionHandler {
+class GroupClient final : public Client, public RecoverableGroup, public TreeLink::Receiver {
  public:
   GroupClient(const Logger& logger, const Plan& plan, int rank, NodeJoiner::Session session);
   ~GroupClient() override;
+
+  // Who is told when the tree breaks, and brings another; without one a broken tree is an error.
+  // Owned from here on, and destroyed before anything else of the client. Before the first
+  // operation.
+  void set_recovery(std::unique_ptr<TroubleListener> listener);
 
   Result<std::unique_ptr<transport::MemoryRegion>> register_memory(
       void* data, size_t size, transport::MemoryType type) override;
@@ -39,53 +43,43 @@ class GroupClient final : public Client, private transport::ConnectionHandler {
   Result<bool> test(Operation& operation, size_t* bytes) override;
   const std::string& description() const override { return description_; }
 
- private:
-  // Which chunk a place of the window is waiting for.
-  struct InFlight {
-    Operation* operation = nullptr;  // null: the place is free
-    uint64_t sequence = 0;
-    uint64_t chunk = 0;
-  };
-  struct Stream {
-    uint64_t next_sequence = 0;
-    std::vector<InFlight> window;
-    std::deque<Operation*> queue;  // those with chunks to send, oldest first
-  };
+  Standing cut_off() override;
+  Status resume(NodeJoiner::Session session, const Resume& resume,
+                const GroupShape& shape) override;
+  bool settle() override;
+  void break_off(const Error& error) override;
 
-  Stream& stream(TrafficClass traffic_class) {
+ private:
+  ChunkStream& stream(TrafficClass traffic_class) {
     return streams_[static_cast<size_t>(traffic_class)];
   }
+  template <typename Arguments>
+  Result<Operation*> post(const Arguments& arguments);
   Operation* free_operation();
   Status progress();
   Status pump(TrafficClass traffic_class);
-  Status send_chunk(Operation& operation, uint64_t sequence);
-  Status announce_result(const Operation& operation);
-  // The place of the window that `header` is the result for; an error if there is none.
-  Result<InFlight*> match(const ChunkHeader& header, TrafficClass traffic_class);
-  void complete(InFlight& place);
-  Status break_off(const Error& error);
+  // The way to the tree is broken: the error, unless there is somebody to mend it.
+  Status on_broken(const Error& error);
+  void drop_link();
+  void end(const Error& error);
 
-  Status on_announcement(std::span<const transport::RemoteWindow> windows,
-                         std::span<const std::byte> note) override;
-  Status on_message(std::span<const std::byte> message) override;
-  Status on_arrival(transport::WindowId window, uint64_t offset, uint64_t size,
-                    std::span<const std::byte> record) override;
-  Status on_written(uint64_t token) override;
+  Status on_result(const ChunkHeader& header, const TreeLink::Arrival& arrival) override;
+  Status on_resend(TrafficClass traffic_class, uint64_t sequence) override;
+  void on_sent(uint64_t token) override;
 
   const Logger logger_;
-  const GroupShape shape_;
-  const std::string node_;
   const uint16_t rank_;
   const pid_t process_;  // a forked child must not speak for its parent
-  std::unique_ptr<transport::Connection> connection_;
-  const transport::RemoteWindow slots_;
   std::string description_;
+  std::unique_ptr<TroubleListener> recovery_;
+  std::mutex mutex_;  // all below; nobody else wants it while the tree is sound
+  GroupShape shape_;
+  std::unique_ptr<TreeLink> link_;  // null: between two trees, or over
   std::array<Operation, kMaxResultWindows> operations_;
   uint32_t next_free_ = 0;  // where to look for a free operation
-  uint64_t next_operation_ = 0;
-  std::array<Stream, kTrafficClasses> streams_;
-  Status status_;           // the first error
-  std::string last_words_;  // of the node about the end of the group
+  uint64_t next_number_ = 0;
+  std::array<ChunkStream, kTrafficClasses> streams_;
+  Status status_;  // the end of it all
 };
 
 }  // namespace sluice::sharp

@@ -88,11 +88,14 @@ Status NodeJoiner::on_connected() {
   join.path = plan_.path;
   join.ranks = {{rank_, 1}};
   join.host = this_process();
+  join.job = plan_.job;
+  join.token = plan_.token;
   return connection_->send_message(encode(join), {});
 }
 
 NodeJoiner::Session NodeJoiner::take() {
-  return {std::move(connection_), slots_, std::move(trouble_)};
+  const Hop& leaf = plan_.path.front();
+  return {std::move(connection_), slots_, leaf.node, leaf.child, std::move(trouble_), culprit_};
 }
 
 Status NodeJoiner::on_announcement(std::span<const transport::RemoteWindow> windows,
@@ -121,6 +124,7 @@ Status NodeJoiner::on_message(std::span<const std::byte> message) {
     if (!error) return fail(std::move(error).error());
     const std::string sentence =
         "node " + plan_.path.front().node + " ended the group: " + error->sentence;
+    culprit_ = error->member;
     if (state_ == State::joined) {
       trouble_ = sentence;
     } else {

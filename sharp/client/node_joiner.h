@@ -30,7 +30,10 @@ class NodeJoiner final : private transport::ConnectionHandler {
   struct Session {
     std::unique_ptr<transport::Connection> connection;
     transport::RemoteWindow slots;
-    std::string trouble;  // the group ended between join and decision; empty: it did not
+    std::string node;              // its address
+    uint16_t child = 0;            // this rank's place there
+    std::string trouble;           // the group ended between join and decision; empty: it did not
+    uint16_t culprit = kNoMember;  // of the trouble, if the node named a rank
   };
   Session take();
 
@@ -60,6 +63,7 @@ class NodeJoiner final : private transport::ConnectionHandler {
   State state_ = State::working;
   std::string reason_;
   std::string trouble_;
+  uint16_t culprit_ = kNoMember;
 };
 
 }  // namespace sluice::sharp

@@ -69,6 +69,9 @@ Status Participant::say_hello() {
   hello.chunk_bytes = static_cast<uint32_t>(settings_.chunk_bytes);
   hello.window = static_cast<uint32_t>(settings_.window);
   hello.latency_bytes = static_cast<uint32_t>(settings_.latency_threshold);
+  hello.precision = settings_.precision;
+  hello.verification = settings_.verification;
+  hello.fallback = can_fall_back(settings_) ? 1 : 0;
   hello.host = this_process();
   return connection_->send_message(encode(hello), {});
 }
@@ -97,10 +100,18 @@ Result<Agreement> Participant::conclude() {
   if (joiner_ == nullptr || joiner_->state() != NodeJoiner::State::joined) {
     return fail(ErrorKind::remote, refusal("rank 0 decided without this rank's vote"));
   }
-  return Agreement{*plan_, std::move(joiner_)};
+  Agreement agreement;
+  agreement.plan = *std::move(plan_);
+  agreement.joiner = std::move(joiner_);
+  agreement.council.push_back({std::move(connection_), std::move(early_)});
+  return agreement;
 }
 
 Status Participant::on_message(std::span<const std::byte> message) {
+  if (decision_) {
+    early_.emplace_back(message.begin(), message.end());
+    return {};
+  }
   auto envelope = open_envelope(message);
   if (!envelope) return fail(std::move(envelope).error());
   if (envelope->type == MessageType::decision) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sharp/client/agreement.h"
 
@@ -44,6 +45,7 @@ class Participant final : private transport::ConnectionHandler {
   std::optional<Plan> plan_;
   std::optional<Decision> decision_;
   std::unique_ptr<NodeJoiner> joiner_;
+  std::vector<Message> early_;  // came after the decision: the council's
   bool voted_ = false;
 };
 

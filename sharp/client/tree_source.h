@@ -6,6 +6,7 @@
 // time.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "sharp/client/tree.h"
 #include "sharp/wire/group_id.h"
 #include "sharp/wire/membership.h"
+#include "transport/endpoint.h"
 
 namespace sluice::sharp {
 
@@ -52,5 +54,11 @@ class TreeSource {
   // enough time has passed.
   virtual bool worth_asking() = 0;
 };
+
+struct ClientSettings;
+
+// As the settings say: the manager's, else those of SLUICE_AGG. `context` outlives the source.
+std::unique_ptr<TreeSource> make_tree_source(transport::Context& context,
+                                             const ClientSettings& settings);
 
 }  // namespace sluice::sharp

@@ -21,6 +21,9 @@ struct Hello {
   uint32_t chunk_bytes = 0;   // what this rank was configured for; rank 0's values win
   uint32_t window = 0;
   uint32_t latency_bytes = 0;
+  Precision precision = Precision::compact;
+  Verification verification = Verification::off;
+  uint8_t fallback = 0;  // 1: wants to go on without a tree, and can host a node of a substitute
   std::string host;
 
   template <typename Self, typename Archive>
@@ -31,6 +34,9 @@ struct Hello {
     archive(self.chunk_bytes);
     archive(self.window);
     archive(self.latency_bytes);
+    archive(self.precision);
+    archive(self.verification);
+    archive(self.fallback);
     archive(self.host);
   }
 };
@@ -40,6 +46,8 @@ struct Plan {
   GroupShape shape;
   uint32_t join_budget_ms = 0;  // time for reaching the node and joining
   Path path;                    // of the rank that gets this plan
+  uint8_t fallback = 0;         // 1: all ranks can; the group goes on when its tree dies
+  std::string tree;             // all of it, for texts
   std::string job;              // for the nodes' texts and the manager
   std::string token;
 
@@ -48,6 +56,8 @@ struct Plan {
     GroupShape::fields(self.shape, archive);
     archive(self.join_budget_ms);
     archive(self.path);
+    archive(self.fallback);
+    archive(self.tree);
     archive(self.job);
     archive(self.token);
   }

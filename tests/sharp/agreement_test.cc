@@ -171,11 +171,21 @@ TEST(Agreement, BadRankOrTooMany) {
   const auto one = cluster.handles();
   const auto settings = settings_for(node);
   EXPECT_FALSE(Client::connect(cluster[0].context, settings, one, 1, *cluster[0].rendezvous));
-  const std::vector<transport::ListenerAddress> many(65, one[0]);
+  const std::vector<transport::ListenerAddress> many(kMaxMembers + 1, one[0]);
   const auto refused =
       Client::connect(cluster[0].context, settings, many, 0, *cluster[0].rendezvous);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::refused);
+}
+
+// More ranks than a node takes, and no tree of nodes: all hear it, before any of them has joined.
+TEST(Agreement, TooManyForOneNode) {
+  NodeThread node;
+  Cluster cluster(kMaxFanIn + 1);
+  ClientSettings settings = settings_for(node);
+  cluster.connect(settings);
+  EXPECT_THAT(common_refusal(cluster, everybody),
+              HasSubstr("would have 65 children and takes 64: put the ranks below more nodes"));
 }
 
 // A member that goes while the others wait.
