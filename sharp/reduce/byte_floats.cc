@@ -90,7 +90,7 @@ HWY_INLINE void put_four(D quarter, V a, V b, V c, V d, const Target& to) {
 #else
 
 template <class D, class V>
-HWY_INLINE void put_four(D quarter, V a, V b, V c, V d, const Target& to) {
+HWY_INLINE void put_four(D, V a, V b, V c, V d, const Target& to) {
   const hn::Twice<D> half;
   const hn::Twice<decltype(half)> whole;
   to.put(whole, hn::Combine(whole, hn::Combine(half, d, c), hn::Combine(half, b, a)), 0);

@@ -14,6 +14,7 @@
 #define HWY_TARGET_INCLUDE "sharp/reduce/extremes.cc"
 #include <hwy/foreach_target.h>
 // foreach_target.h comes before the headers that are compiled per target.
+#include "sharp/reduce/float-inl.h"
 #include "sharp/reduce/loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,8 +30,6 @@ struct FloatBits {
   static constexpr Integer kGreatest = Greatest;
 };
 
-using Float64Bits = FloatBits<int64_t, 0x7ff0000000000000>;
-using Float32Bits = FloatBits<int32_t, 0x7f800000>;
 using Bfloat16Bits = FloatBits<int16_t, 0x7f80>;
 using Float16Bits = FloatBits<int16_t, 0x7c00>;
 using Float8E4M3Bits = FloatBits<int8_t, 0x7e>;
@@ -52,7 +51,17 @@ struct ExtremeKernel : PlainVectors<typename Float::Bits> {
   static HWY_INLINE V flip_negative(V value) {
     return hn::Xor(value, hn::And(hn::BroadcastSignBit(value), hn::Set(D(), kMagnitude)));
   }
-  static HWY_INLINE V key_of(V value) { return hn::Add(flip_negative(value), hn::Set(D(), kTurn)); }
+  static HWY_INLINE V key_of(V value) {
+    const D d;
+#if HWY_TARGET == HWY_AVX3
+    // The same in fewer instructions: flipping all but the sign is subtracting from it.
+    return hn::IfNegativeThenElse(value,
+                                  hn::Sub(hn::Set(d, static_cast<Bits>(kMagnitude + kTurn)), value),
+                                  hn::Add(value, hn::Set(d, kTurn)));
+#else
+    return hn::Add(flip_negative(value), hn::Set(d, kTurn));
+#endif
+  }
   static HWY_INLINE V value_of(V key) {
     const D d;
     V value = flip_negative(hn::Sub(key, hn::Set(d, kTurn)));
@@ -85,31 +94,78 @@ struct ExtremeKernel : PlainVectors<typename Float::Bits> {
   }
 };
 
-template <class Float>
+#if HWY_TARGET == HWY_AVX3
+
+// AVX-512's VRANGE orders zeros and prefers numbers to NaNs as we do, all but signaling ones: an
+// input is made quiet by its range with itself.
+template <typename Float, ReduceOperator Operator>
+struct RangeKernel : PlainVectors<Float> {
+  using Base = PlainVectors<Float>;
+  using D = typename Base::D;
+  using V = typename Base::V;
+  // The lower two bits choose min or max, bit 2 the sign of the one chosen.
+  static constexpr int kChoice = Operator == ReduceOperator::min ? 0b100 : 0b101;
+
+  static HWY_INLINE V range(V a, V b) {
+    if constexpr (sizeof(Float) == sizeof(float)) {
+      return V{_mm512_range_ps(a.raw, b.raw, kChoice)};
+    } else {
+      return V{_mm512_range_pd(a.raw, b.raw, kChoice)};
+    }
+  }
+  static HWY_INLINE void load(const uint8_t* from, V& a, V& b, V& c, V& d) {
+    Base::load(from, a, b, c, d);
+    a = range(a, a);
+    b = range(b, b);
+    c = range(c, c);
+    d = range(d, d);
+  }
+  static HWY_INLINE V combine(D, V a, V b) { return range(a, b); }
+  static HWY_INLINE void store(V a, V b, V c, V d, const Target& to) {
+    const D tag;
+    Base::store(canonical(tag, a), canonical(tag, b), canonical(tag, c), canonical(tag, d), to);
+  }
+};
+
+template <ReduceOperator Operator>
+using Float32Kernel = RangeKernel<float, Operator>;
+template <ReduceOperator Operator>
+using Float64Kernel = RangeKernel<double, Operator>;
+
+#else
+
+template <ReduceOperator Operator>
+using Float32Kernel = ExtremeKernel<FloatBits<int32_t, 0x7f800000>, Operator>;
+template <ReduceOperator Operator>
+using Float64Kernel = ExtremeKernel<FloatBits<int64_t, 0x7ff0000000000000>, Operator>;
+
+#endif
+
+template <ReduceOperator Operator>
 void run(const Reduction& reduction) {
-  if (reduction.reduce_operator == ReduceOperator::min) {
-    Loop<ExtremeKernel<Float, ReduceOperator::min>>::run(reduction);
-  } else {
-    Loop<ExtremeKernel<Float, ReduceOperator::max>>::run(reduction);
+  switch (reduction.type) {
+    case DataType::float64:
+      return Loop<Float64Kernel<Operator>>::run(reduction);
+    case DataType::float32:
+      return Loop<Float32Kernel<Operator>>::run(reduction);
+    case DataType::float16:
+      return Loop<ExtremeKernel<Float16Bits, Operator>>::run(reduction);
+    case DataType::bfloat16:
+      return Loop<ExtremeKernel<Bfloat16Bits, Operator>>::run(reduction);
+    case DataType::float8_e4m3:
+      return Loop<ExtremeKernel<Float8E4M3Bits, Operator>>::run(reduction);
+    case DataType::float8_e5m2:
+      return Loop<ExtremeKernel<Float8E5M2Bits, Operator>>::run(reduction);
+    default:
+      return;
   }
 }
 
 void extremes(const Reduction& reduction) {
-  switch (reduction.type) {
-    case DataType::float64:
-      return run<Float64Bits>(reduction);
-    case DataType::float32:
-      return run<Float32Bits>(reduction);
-    case DataType::float16:
-      return run<Float16Bits>(reduction);
-    case DataType::bfloat16:
-      return run<Bfloat16Bits>(reduction);
-    case DataType::float8_e4m3:
-      return run<Float8E4M3Bits>(reduction);
-    case DataType::float8_e5m2:
-      return run<Float8E5M2Bits>(reduction);
-    default:
-      return;
+  if (reduction.reduce_operator == ReduceOperator::min) {
+    run<ReduceOperator::min>(reduction);
+  } else {
+    run<ReduceOperator::max>(reduction);
   }
 }
 

@@ -26,11 +26,18 @@ struct Bfloat16 : EvenAndOdd {
   // The upper half of the word is the rounded element.
   static HWY_INLINE WordVector round(FloatVector value) {
     const Words words;
+    const auto nan = hn::RebindMask(words, hn::IsNaN(value));
     const auto bits = hn::BitCast(words, value);
+#if HWY_TARGET == HWY_AVX3
+    // Up at a tie, and back if that made it odd.
+    const auto up = hn::Add(bits, hn::Set(words, 0x8000u));
+    const auto tie = hn::Eq(hn::And(up, hn::Set(words, 0xffffu)), hn::Zero(words));
+    const auto rounded = hn::IfThenElse(tie, hn::And(up, hn::Set(words, ~0x10000u)), up);
+#else
     const auto even = hn::And(hn::ShiftRight<16>(bits), hn::Set(words, 1));
     const auto rounded = hn::Add(bits, hn::Add(even, hn::Set(words, 0x7fffu)));
-    return hn::IfVecThenElse(hn::BitCast(words, hn::VecFromMask(Floats(), hn::IsNaN(value))),
-                             hn::Set(words, 0x7fffffffu), rounded);
+#endif
+    return hn::IfThenElse(nan, hn::Set(words, 0x7fffffffu), rounded);
   }
   static HWY_INLINE WordVector narrow(FloatVector even, FloatVector odd) {
     return hn::Or(hn::ShiftRight<16>(round(even)),

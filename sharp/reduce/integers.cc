@@ -40,6 +40,15 @@ HWY_INLINE V multiply_bytes(D d, V a, V b) {
   return hn::BitCast(d, hn::Or(even, odd));
 }
 
+#if HWY_TARGET == HWY_AVX3
+
+template <class D, class V>
+HWY_INLINE V multiply_words(D, V a, V b) {
+  return hn::Mul(a, b);
+}
+
+#else
+
 // Schoolbook, modulo 2^64: most instruction sets multiply 32 bits by 32.
 template <class D, class V>
 HWY_INLINE V multiply_words(D d, V a, V b) {
@@ -51,6 +60,8 @@ HWY_INLINE V multiply_words(D d, V a, V b) {
   const auto middle = hn::Add(hn::MulEven(a_high, b32), hn::MulEven(a32, b_high));
   return hn::BitCast(d, hn::Add(hn::MulEven(a32, b32), hn::ShiftLeft<32>(middle)));
 }
+
+#endif
 
 #endif
 
