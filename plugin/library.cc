@@ -116,10 +116,10 @@ Result<std::shared_ptr<CommunicatorContext>> open_locked(State& current,
   if (last == nullptr) return;
   for (const auto& context : last->contexts) {
     context->pending_connects().close();
-    context->transport().liveness().halt();
+    context->transport().halt();
   }
   for (const auto& finalized : last->finalized) {
-    if (const auto context = finalized.lock()) context->transport().liveness().halt();
+    if (const auto context = finalized.lock()) context->transport().halt();
   }
 }
 

@@ -13,4 +13,9 @@ Context::Context(Logger logger, Settings settings)
 
 Context::~Context() = default;
 
+void Context::halt() {
+  background_.halt();
+  liveness_->halt();
+}
+
 }  // namespace sluice::transport

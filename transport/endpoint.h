@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "transport/background.h"
 #include "transport/transport.h"
 
 namespace sluice::transport {
@@ -106,11 +107,16 @@ class Context {
   const Settings& settings() const { return settings_; }
   // Runs its thread only while connections are watched; the last one's end joins it.
   LivenessMonitor& liveness() { return *liveness_; }
+  // Other threads that work for this context's connections.
+  BackgroundThreads& background() { return background_; }
+  // Ends all threads for good, with connections open.
+  void halt();
 
  private:
   Logger logger_;
   Settings settings_;
   std::unique_ptr<LivenessMonitor> liveness_;
+  BackgroundThreads background_;
 };
 
 class Listener {

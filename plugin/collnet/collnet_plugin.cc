@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/collnet/node_module.h"
 #include "plugin/handle.h"
 #include "plugin/logging.h"
 
@@ -37,6 +38,16 @@ Result<CollectiveComm*> collective_of(Comm* comm, const char* call) {
     return library::reject(std::string(call) + " on what is no collective connection");
   }
   return static_cast<CollectiveComm*>(comm);
+}
+
+// What a group goes on with when its tree dies.
+std::shared_ptr<sharp::NodeHostFactory> node_hosts(const CommunicatorContext& context) {
+  auto hosts = load_node_module();
+  if (hosts) return *std::move(hosts);
+  SLUICE_WARN(context.logger(), init,
+              "%s: in-network reduction will not survive the loss of a node: %s",
+              context.name().c_str(), hosts.error().message.c_str());
+  return nullptr;
 }
 
 }  // namespace
@@ -83,6 +94,7 @@ Result<Comm*> connect(std::span<void* const> handles, int rank, const void* list
   if (!addresses) return report(*context, addresses.error());
   sharp::ClientSettings settings = *context->client_settings();
   settings.rail = listen->device();
+  if (settings.fallback) settings.node_hosts = node_hosts(*context);
   const std::lock_guard lock(listen->mutex());
   auto client = sharp::Client::connect(context->transport(), settings, *addresses, rank,
                                        *listen->rendezvous());

@@ -43,7 +43,8 @@ Result<std::unique_ptr<Council>> Council::open(transport::Context& context, Setu
 
 Council::Council(transport::Context& context, Setup setup, RecoverableGroup& group,
                  transport::FileDescriptor wake)
-    : logger_(context.logger()),
+    : context_(context),
+      logger_(context.logger()),
       group_(group),
       rank_(setup.rank),
       process_(::getpid()),
@@ -52,13 +53,16 @@ Council::Council(transport::Context& context, Setup setup, RecoverableGroup& gro
       follower_(context, group, std::move(setup.hosts), setup.bind, setup.rank) {
   if (setup.leading) leader_.emplace(std::move(*setup.leading), source_.get());
   for (size_t index = 0; index < setup.connections.size(); ++index) {
-    if (setup.connections[index] == nullptr) continue;
+    if (setup.connections[index].connection == nullptr) continue;
     const uint16_t other = leader_ ? static_cast<uint16_t>(index) : uint16_t{0};
     seats_.emplace_back(other, std::move(setup.connections[index]));
   }
 }
 
 Status Council::start() {
+  if (!context_.background().enlist(*this)) {
+    return fail(ErrorKind::invalid_usage, "the library is being unloaded");
+  }
   // Signals are the application's.
   sigset_t all;
   sigset_t before;
@@ -86,8 +90,17 @@ void Council::close() {
     follower_.abandon();
     return;
   }
+  context_.background().dismiss(*this);
   if (thread_ == nullptr) return;
   closing_.store(true, std::memory_order_release);
+  wake();
+  thread_->join();
+  thread_.reset();
+}
+
+void Council::halt() {
+  if (thread_ == nullptr) return;
+  halting_.store(true, std::memory_order_release);
   wake();
   thread_->join();
   thread_.reset();
@@ -111,6 +124,7 @@ void Council::run() {
   pthread_setname_np(pthread_self(), "sluice-group");
   Deadline linger;
   while (true) {
+    if (halting_.load(std::memory_order_acquire)) return;
     step();
     if (closing_.load(std::memory_order_acquire)) {
       if (linger.never()) linger = Deadline::after(kLinger);

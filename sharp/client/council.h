@@ -24,16 +24,17 @@
 #include "sharp/client/recovery/follower.h"
 #include "sharp/client/recovery/hooks.h"
 #include "sharp/client/recovery/leader.h"
+#include "transport/background.h"
 #include "transport/file_descriptor.h"
 
 namespace sluice::sharp {
 
-class Council final : public TroubleListener {
+class Council final : public TroubleListener, private transport::BackgroundThread {
  public:
   struct Setup {
     uint16_t rank = 0;
     // Rank 0: connections[i] is rank i's, the first is null. The others: one, to rank 0.
-    std::vector<std::unique_ptr<transport::Connection>> connections;
+    std::vector<KeptConnection> connections;
     std::optional<Leader::Setup> leading;  // of rank 0
     std::unique_ptr<TreeSource> source;    // of rank 0; may be null
     std::shared_ptr<NodeHostFactory> hosts;
@@ -48,7 +49,7 @@ class Council final : public TroubleListener {
 
   // Ends the thread. Waits for nobody, unless the group is between two trees: then others need this
   // rank, for a second at most. The data path may still leave its tree afterwards.
-  void close();
+  void close() override;
 
   void on_trouble(uint32_t epoch, uint16_t culprit, std::string sentence) override;
 
@@ -56,6 +57,7 @@ class Council final : public TroubleListener {
   Council(transport::Context& context, Setup setup, RecoverableGroup& group,
           transport::FileDescriptor wake);
 
+  void halt() override;
   Status start();
   void run();
   bool may_end() const;
@@ -73,6 +75,7 @@ class Council final : public TroubleListener {
   int wait_ms();
   void wake();
 
+  transport::Context& context_;
   const Logger logger_;
   RecoverableGroup& group_;
   const uint16_t rank_;
@@ -91,6 +94,7 @@ class Council final : public TroubleListener {
   std::mutex mutex_;  // of what other threads tell
   std::deque<Trouble> troubles_;
   std::atomic<bool> closing_{false};
+  std::atomic<bool> halting_{false};  // at once, without a word
   std::unique_ptr<std::thread> thread_;
 };
 

@@ -5,7 +5,12 @@ namespace sluice::sharp {
 
 Status CouncilSeat::listen(std::deque<Said>* said) {
   said_ = said;
-  const Status status = connection_->progress(*this);
+  Status status;
+  for (const Message& message : early_) {
+    if (status) status = on_message(message);
+  }
+  early_.clear();
+  if (status) status = connection_->progress(*this);
   said_ = nullptr;
   if (status && !departed_) return {};
   connection_.reset();

@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "sharp/client/agreement.h"
 #include "sharp/wire/reform.h"
 #include "sharp/wire/rendezvous.h"
 #include "transport/transport.h"
@@ -18,8 +20,8 @@ class CouncilSeat final : private transport::ConnectionHandler {
  public:
   using Said = std::variant<Trouble, Standing, Ready, Pause, Prepare, Resume, Fatal, Departure>;
 
-  CouncilSeat(uint16_t rank, std::unique_ptr<transport::Connection> connection)
-      : rank_(rank), connection_(std::move(connection)) {}
+  CouncilSeat(uint16_t rank, KeptConnection kept)
+      : rank_(rank), connection_(std::move(kept.connection)), early_(std::move(kept.early)) {}
 
   uint16_t rank() const { return rank_; }
   // There is somebody to talk to.
@@ -52,6 +54,7 @@ class CouncilSeat final : private transport::ConnectionHandler {
 
   const uint16_t rank_;
   std::unique_ptr<transport::Connection> connection_;
+  std::vector<Message> early_;
   std::deque<Said>* said_ = nullptr;  // while listening
   bool departed_ = false;
 };

@@ -20,6 +20,9 @@ class TroubleListener {
   // The way to the tree of this epoch is broken. Called at most once an epoch, with the data path's
   // mutex held: returns at once and does not call back.
   virtual void on_trouble(uint32_t epoch, uint16_t culprit, std::string sentence) = 0;
+  // Calls no hook any more from its return on. Before the data path leaves its tree; the listener
+  // is destroyed after that, because it may own nodes of the tree.
+  virtual void close() = 0;
 };
 
 // Implemented by GroupClient; called by the council's thread; each call takes the data path's
