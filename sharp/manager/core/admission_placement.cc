@@ -32,18 +32,21 @@ class Admission::Placement final : public NodeSource {
     return (account.rail == kAnyRail || account.rail == rail_) && (account.roles & roles) == roles;
   }
 
-  Choice choose(SwitchId at, unsigned children, uint8_t roles,
+  uint32_t glance(SwitchId at, unsigned children) override {
+    const Amounts wanted = demand(std::min<unsigned>(children, sharp::kMaxFanIn));
+    const uint32_t load = ledger_.glance(at, wanted, claimant_);
+    if (load == kNoRoom) refused_ = wanted;
+    return load;
+  }
+  NodeId choose(SwitchId at, unsigned children, uint8_t roles,
                 std::span<const NodeId> taken) override {
     const Amounts wanted = demand(std::min<unsigned>(children, sharp::kMaxFanIn));
     const NodeId node = ledger_.find(at, wanted, claimant_, [&](NodeId candidate) {
       return serves(candidate, roles) &&
              std::find(taken.begin(), taken.end(), candidate) == taken.end();
     });
-    if (!node.valid()) {
-      refused_ = wanted;
-      return {};
-    }
-    return {node, ledger_.load(node)};
+    if (!node.valid()) refused_ = wanted;
+    return node;
   }
   bool fits(NodeId node, unsigned children, uint8_t roles) override {
     const Amounts wanted = demand(children);

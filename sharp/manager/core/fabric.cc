@@ -320,10 +320,11 @@ void Fabric::presume_trunk(SwitchId at) {
   if (linked || at == hub) return;
   trunks_of_pair_[pair_key(at, hub)].push_back(static_cast<uint32_t>(trunks_.size()));
   trunks_.push_back({at, hub, 0, 0, 0, true, false, true});
+  ++presumed_trunks_;
 }
 
 void Fabric::forget_presumed(SwitchId at) {
-  if (switches_[at.index()].name == kUnplaced) return;
+  if (presumed_trunks_ == 0 || switches_[at.index()].name == kUnplaced) return;
   for (Trunk& trunk : trunks_) {
     if (trunk.presumed && trunk.a == at) trunk.healthy = false;
   }

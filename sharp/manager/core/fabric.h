@@ -144,6 +144,7 @@ class Fabric {
   std::vector<NodeId> uplink_unresolved_;
   Names switch_names_, switch_aliases_, host_names_, host_addresses_, node_names_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> trunks_of_pair_;
+  size_t presumed_trunks_ = 0;
   uint64_t topology_revision_ = 1;
   uint64_t node_revision_ = 1;
 };

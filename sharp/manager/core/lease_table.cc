@@ -5,6 +5,14 @@
 
 namespace sluice::manager {
 
+LeaseTable::LeaseTable() : by_group_(0, Hash{{0x9e3779b97f4a7c15, 0xd1b54a32d192ed03}}) {
+  const auto random = sharp::random_group_id();
+  if (!random) return;  // without the system's random numbers the constants have to do
+  Hash hash{};
+  std::memcpy(hash.secret, random->data(), sizeof(hash.secret));
+  by_group_ = ByGroup(0, hash);
+}
+
 Lease& LeaseTable::add(const GroupId& group) {
   // A slot may be in the list although it is in use: add_as() takes slots without looking there.
   while (!free_.empty() && slots_[free_.back()].active) free_.pop_back();

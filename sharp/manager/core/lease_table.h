@@ -19,6 +19,7 @@ namespace sluice::manager {
 
 class LeaseTable {
  public:
+  LeaseTable();
   Lease& add(const GroupId& group);
   // Restores a lease under the number that it had. nullptr: the number or the group is taken, or
   // cannot be one.
@@ -51,13 +52,20 @@ class LeaseTable {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kMostSlots = 1 << 22;
+  // Group ids come from outside: a secret keeps anybody from choosing such as collide.
+  __extension__ using Wide = unsigned __int128;
   struct Hash {
+    uint64_t secret[2];
     size_t operator()(const GroupId& group) const {
       uint64_t words[2];
-      std::memcpy(words, group.data(), sizeof(words));  // random bits already
-      return words[0] * 0x9e3779b97f4a7c15 ^ words[1];
+      std::memcpy(words, group.data(), sizeof(words));
+      const auto product =
+          static_cast<Wide>(words[0] ^ secret[0]) * static_cast<Wide>(words[1] ^ secret[1]);
+      return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
     }
   };
+
+  using ByGroup = std::unordered_map<GroupId, uint32_t, Hash>;
 
   Lease& activate(LeaseId id, const GroupId& group);
   void link(Lease& lease);
@@ -66,7 +74,7 @@ class LeaseTable {
   std::deque<Lease> slots_;  // never moves
   std::vector<uint32_t> free_;
   uint32_t generation_ = 0;  // counts leases, so that no number comes twice
-  std::unordered_map<GroupId, uint32_t, Hash> by_group_;
+  ByGroup by_group_;
   uint32_t oldest_ = kNone, newest_ = kNone;
 };
 

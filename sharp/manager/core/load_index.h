@@ -3,12 +3,12 @@
 //
 // A tournament tree: each inner entry holds the least load and the most room below it, so a search
 // skips whatever cannot do, and "all full" is seen at the top. Changing one node costs the height.
-// Room is kept twice: with and without what is reserved for tenants. Among equals the order
-// of the tree decides, so the answer is a function of the state alone. Thread rule: one thread at a
-// time.
+// Room is kept twice: with and without what is reserved for tenants. Among equals the first wins,
+// so the answer is a function of the state alone. Thread rule: one thread at a time.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,13 +30,14 @@ class LoadIndex {
   static constexpr size_t kNone = SIZE_MAX;
 
   void resize(size_t places) {
-    places_ = places;
-    entries_.assign(2 * std::max<size_t>(places, 1), NodeRoom{});
+    places_ = std::bit_ceil(std::max<size_t>(places, 1));
+    entries_.assign(2 * places_, NodeRoom{});
   }
-  size_t places() const { return places_; }
   const NodeRoom& at(size_t place) const { return entries_[places_ + place]; }
   void set(size_t place, const NodeRoom& room);
 
+  // The least load and the most room over all places: a hint, nobody need have both.
+  const NodeRoom& top() const { return entries_[1]; }
   // The place of least load, `most_load` at most, that has room for `wanted` and that
   // `accept(place)` takes.
   template <typename Accept>
@@ -44,7 +45,7 @@ class LoadIndex {
               const Accept& accept) const {
     size_t best = kNone;
     uint32_t best_load = most_load;
-    if (places_ != 0) search(1, wanted, mind_reservations, accept, best, best_load);
+    search(1, wanted, mind_reservations, accept, best, best_load);
     return best;
   }
 
@@ -53,8 +54,8 @@ class LoadIndex {
   void search(size_t entry, const Amounts& wanted, bool mind_reservations, const Accept& accept,
               size_t& best, uint32_t& best_load) const;
 
-  size_t places_ = 0;
-  std::vector<NodeRoom> entries_;  // 1: the top; the children of i: 2i, 2i + 1; leaves from places_
+  size_t places_ = 1;
+  std::vector<NodeRoom> entries_{2};  // 1: the top; below i: 2i, 2i + 1; leaves from places_
 };
 
 inline void LoadIndex::set(size_t place, const NodeRoom& room) {

@@ -66,12 +66,15 @@ class NodeLedger {
   template <typename Accept>
   NodeId find(SwitchId at, const Amounts& wanted, const Claimant& claimant,
               const Accept& accept) const;
-  // Of the fullest resource, 0..NodeRoom::kFull.
-  uint32_t load(NodeId node) const {
-    const NodeAccount& entry = accounts_[node.index()];
-    return sites_[entry.site].index.at(entry.place).load;
+  // The least load of a node at the switch, if there may be one with room; NodeRoom::kClosed if
+  // there is none. What find() answers is exact; this is quick.
+  uint32_t glance(SwitchId at, const Amounts& wanted, const Claimant& claimant) const {
+    const NodeRoom& top = sites_[at.index()].index.top();
+    if (claimant.preempt) return top.load == NodeRoom::kClosed ? top.load : 0;
+    if (claimant.exclusive && top.load != 0) return NodeRoom::kClosed;
+    const bool unreserved = claimant.reservation == kNoReservation;
+    return wanted.fits_into(unreserved ? top.unreserved : top.total) ? top.load : NodeRoom::kClosed;
   }
-
   // Returns the place among the node's holders.
   uint32_t hold(NodeId node, const Amounts& amounts, const Claimant& claimant, Holder holder);
   // Gives back; returns the holder that now has the freed place, if one had to move there.

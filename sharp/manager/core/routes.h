@@ -26,6 +26,8 @@ class Routes {
   uint8_t distance(SwitchId from, SwitchId to) const {
     return distances_[from.index() * switches_ + to.index()];
   }
+  // distance(from, x) by x.
+  const uint8_t* distances(SwitchId from) const { return &distances_[from.index() * switches_]; }
   // Sites by distance, then by number; unreachable ones are not there.
   std::span<const SwitchId> near(SwitchId from) const {
     return std::span(near_).subspan(near_begin_[from.index()],

@@ -9,110 +9,92 @@ namespace sluice::manager {
 
 unsigned Tree::depth() const {
   unsigned deepest = 0;
-  for (const uint16_t leaf : leaf_of_rank) {
+  for (size_t node = 0; node < nodes.size(); ++node) {
     unsigned depth = 1;
-    for (uint16_t at = leaf; nodes[at].parent != TreeNode::kNoParent; at = nodes[at].parent) {
-      ++depth;
-    }
+    for (size_t at = node; nodes[at].parent != TreeNode::kNoParent; at = nodes[at].parent) ++depth;
     deepest = std::max(deepest, depth);
   }
   return deepest;
 }
 
-void TreePlanner::sort_edges() {
-  std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) {
-    return a.parent != b.parent ? a.parent < b.parent : a.first_rank < b.first_rank;
+void TreePlanner::count_children() {
+  for (const uint32_t parent : parents_) ++placed_[parent].children;
+  for (size_t node = 1; node < placed_.size(); ++node) ++placed_[placed_[node].parent].children;
+}
+
+// A node with one child passes everything through: its child goes to its parent instead. This
+// happens where a site has lost items to a worthier one. The only member keeps its only node.
+void TreePlanner::leave_out(uint32_t node) {
+  const uint32_t parent = placed_[node].parent;
+  const auto child = std::find_if(placed_.begin(), placed_.end(), [&](const Placed& other) {
+    return other.children != 0 && other.parent == node;
   });
-}
-
-void TreePlanner::make_edges() {
-  edges_.clear();
-  for (uint32_t rank = 0; rank < parents_.size(); ++rank) {
-    edges_.push_back({parents_[rank], rank, false, rank});
-  }
-  for (uint32_t node = 1; node < placed_.size(); ++node) {
-    edges_.push_back({placed_[node].parent, placed_[node].first_rank, true, node});
-  }
-  for (const Edge& edge : edges_) ++placed_[edge.parent].children;
-}
-
-// A node with one child passes everything through: its child goes to its parent. This happens where
-// a site that two ways shared has lost one of them to a better site.
-void TreePlanner::drop_needless_nodes() {
-  for (uint32_t node = 0; node < placed_.size(); ++node) {
-    if (placed_[node].children != 1) continue;
-    const auto child = std::find_if(edges_.begin(), edges_.end(),
-                                    [&](const Edge& edge) { return edge.parent == node; });
-    const auto above = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& edge) {
-      return edge.is_node && edge.index == node;
-    });
-    if (above == edges_.end() && !child->is_node) return;  // the only member's only node
-    const uint32_t parent = placed_[node].parent;
-    if (child->is_node) placed_[child->index].parent = parent;
+  if (child != placed_.end()) {
     child->parent = parent;
-    placed_[node].children = 0;
-    edges_.erase(above == edges_.end() ? child : above);
+  } else if (parent == kNobody) {
+    return;
+  } else {
+    std::replace(parents_.begin(), parents_.end(), node, parent);
   }
+  placed_[node].children = 0;
 }
 
-PlanFailure TreePlanner::split_wide_nodes() {
-  sort_edges();
-  for (uint32_t node = 0; node < placed_.size(); ++node) {
-    for (unsigned fan_in = source_->fan_in(placed_[node].node); placed_[node].children > fan_in;) {
-      const PlanFailure failure = split(node, fan_in);
-      if (failure != PlanFailure::none) return failure;
-    }
-  }
-  return PlanFailure::none;
-}
-
-// Further nodes near `parent` take runs of its children; as few as bring it down to its fan-in.
+// Further nodes near `parent` take runs of its children, in their order; as few nodes as bring it
+// down to its fan-in.
 PlanFailure TreePlanner::split(uint32_t parent, unsigned fan_in) {
-  const uint32_t children = placed_[parent].children;
-  const uint32_t helpers =
-      std::min((children - fan_in + fan_in - 2) / (fan_in - 1), children / fan_in);
-  const uint32_t to_absorb = std::min(children - fan_in, helpers * (fan_in - 1));
-  const SwitchId near = placed_[parent].at;
-  auto edge = std::find_if(edges_.begin(), edges_.end(),
-                           [&](const Edge& other) { return other.parent == parent; });
-  size_t next = static_cast<size_t>(edge - edges_.begin());
+  struct Child {
+    uint32_t first_rank = 0;
+    bool is_node = false;
+    uint32_t index = 0;
+  };
+  std::vector<Child> children;
+  for (uint32_t rank = 0; rank < parents_.size(); ++rank) {
+    if (parents_[rank] == parent) children.push_back({rank, false, rank});
+  }
+  for (uint32_t node = 0; node < placed_.size(); ++node) {
+    if (placed_[node].parent != parent || placed_[node].children == 0) continue;
+    children.push_back({placed_[node].first_rank, true, node});
+  }
+  std::sort(children.begin(), children.end(),
+            [](const Child& a, const Child& b) { return a.first_rank < b.first_rank; });
+  const auto count = static_cast<uint32_t>(children.size());
+  const uint32_t helpers = std::min((count - fan_in + fan_in - 2) / (fan_in - 1), count / fan_in);
+  const uint32_t to_absorb = std::min(count - fan_in, helpers * (fan_in - 1));
+  failed_near_ = placed_[parent].at;
+  size_t next = 0;
   for (uint32_t helper = 0; helper < helpers; ++helper) {
     const uint32_t run = 1 + to_absorb * (helper + 1) / helpers - to_absorb * helper / helpers;
-    const bool ranks = std::any_of(edges_.begin() + static_cast<ptrdiff_t>(next),
-                                   edges_.begin() + static_cast<ptrdiff_t>(next + run),
-                                   [](const Edge& other) { return !other.is_node; });
-    NodeSource::Choice choice;
+    const bool ranks = std::any_of(children.begin() + static_cast<ptrdiff_t>(next),
+                                   children.begin() + static_cast<ptrdiff_t>(next + run),
+                                   [](const Child& child) { return !child.is_node; });
+    NodeId node;
     SwitchId at;
-    for (const SwitchId site : routes_->near(near)) {
-      choice = source_->choose(site, run, ranks ? kLeafRole : kInnerRole, taken_);
+    for (const SwitchId site : routes_->near(failed_near_)) {
       at = site;
-      if (choice.node.valid() && source_->fan_in(choice.node) >= run) break;
-      choice = {};
+      node = source_->choose(site, run, ranks ? kLeafRole : kInnerRole, taken_);
+      if (node.valid() && source_->fan_in(node) >= run) break;
+      node = {};
     }
-    failed_near_ = near;
-    if (!choice.node.valid()) return PlanFailure::too_many;
-    const uint32_t node = add_node(choice.node, at, parent, edges_[next].first_rank);
-    placed_[node].children = run;
+    if (!node.valid()) return PlanFailure::too_many;
+    const uint32_t placed = add_node(node, at, parent, children[next].first_rank);
+    placed_[placed].children = run;
     placed_[parent].children -= run - 1;
-    for (const size_t end = next + run; next < end; ++next) edges_[next].parent = node;
-    edges_.push_back({parent, placed_[node].first_rank, true, node});
+    for (const size_t end = next + run; next < end; ++next) {
+      const Child& child = children[next];
+      (child.is_node ? placed_[child.index].parent : parents_[child.index]) = placed;
+    }
   }
-  sort_edges();
   return PlanFailure::none;
 }
 
 // Children and roles are known now. What does not fit is left out of the next attempt.
 bool TreePlanner::verify() {
-  for (Placed& placed : placed_) placed.takes_ranks = false;
-  for (const Edge& edge : edges_) {
-    if (!edge.is_node) placed_[edge.parent].takes_ranks = true;
-    if (edge.is_node) placed_[edge.index].parent = edge.parent;
-  }
+  for (const uint32_t parent : parents_) placed_[parent].takes_ranks = true;
   bool good = true;
   for (const Placed& placed : placed_) {
     if (placed.children == 0) continue;
-    const bool root = placed.parent == kNobody;
-    const int roles = (root ? kRootRole : 0) | (placed.takes_ranks ? kLeafRole : 0);
+    const int roles =
+        (placed.parent == kNobody ? kRootRole : 0) | (placed.takes_ranks ? kLeafRole : 0);
     const auto needed = static_cast<uint8_t>(roles == 0 ? int{kInnerRole} : roles);
     if (source_->fits(placed.node, placed.children, needed)) continue;
     taken_.push_back(placed.node);
@@ -122,32 +104,45 @@ bool TreePlanner::verify() {
   return good;
 }
 
-// Breadth first from the root: parents come before their children.
-void TreePlanner::write(Tree& tree) const {
+// Lists of children are filled rank by rank: before a rank stand the nodes whose lowest it is. Then
+// breadth first from the root: parents come before their children.
+void TreePlanner::write(Tree& tree) {
+  begins_.assign(placed_.size() + 1, 0);
+  for (size_t node = 0; node < placed_.size(); ++node) {
+    begins_[node + 1] = begins_[node] + placed_[node].children;
+  }
+  lists_.resize(begins_.back());
+  place_of_.assign(begins_.begin(), begins_.end() - 1);  // where the next child goes
+  for (uint32_t rank = 0; rank < parents_.size(); ++rank) {
+    uint32_t node = parents_[rank];
+    lists_[place_of_[node]++] = {TreeChild::Kind::rank, static_cast<uint16_t>(rank)};
+    for (; placed_[node].first_rank == rank && placed_[node].parent != kNobody;
+         node = placed_[node].parent) {
+      lists_[place_of_[placed_[node].parent]++] = {TreeChild::Kind::node,
+                                                   static_cast<uint16_t>(node)};
+    }
+  }
+  uint32_t root = 0;
+  while (placed_[root].parent != kNobody || placed_[root].children == 0) ++root;
   tree.nodes.clear();
   tree.children.clear();
   tree.leaf_of_rank.resize(parents_.size());
-  order_.clear();
-  for (uint32_t node = 0; node < placed_.size(); ++node) {
-    if (placed_[node].parent == kNobody && placed_[node].children != 0) order_.push_back(node);
-  }
-  tree.nodes.push_back({placed_[order_[0]].node});
+  order_.assign(1, root);
+  tree.nodes.push_back({placed_[root].node});
   for (uint32_t place = 0; place < order_.size(); ++place) {
     const uint32_t node = order_[place];
-    auto edge = std::lower_bound(edges_.begin(), edges_.end(), node,
-                                 [](const Edge& a, uint32_t parent) { return a.parent < parent; });
     tree.nodes[place].first_child = static_cast<uint32_t>(tree.children.size());
     tree.nodes[place].children = static_cast<uint16_t>(placed_[node].children);
-    for (; edge != edges_.end() && edge->parent == node; ++edge) {
-      if (edge->is_node) {
-        const auto child = static_cast<uint16_t>(tree.nodes.size());
-        tree.nodes.push_back({placed_[edge->index].node, static_cast<uint16_t>(place)});
-        order_.push_back(edge->index);
-        tree.children.push_back({TreeChild::Kind::node, child});
+    for (uint32_t at = begins_[node]; at < begins_[node + 1]; ++at) {
+      TreeChild child = lists_[at];
+      if (child.kind == TreeChild::Kind::rank) {
+        tree.leaf_of_rank[child.index] = static_cast<uint16_t>(place);
       } else {
-        tree.leaf_of_rank[edge->index] = static_cast<uint16_t>(place);
-        tree.children.push_back({TreeChild::Kind::rank, static_cast<uint16_t>(edge->index)});
+        order_.push_back(child.index);
+        child.index = static_cast<uint16_t>(tree.nodes.size());
+        tree.nodes.push_back({placed_[order_.back()].node, static_cast<uint16_t>(place)});
       }
+      tree.children.push_back(child);
     }
   }
 }

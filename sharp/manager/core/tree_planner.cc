@@ -31,16 +31,23 @@ PlanFailure TreePlanner::plan(const Routes& routes, const Task& task, NodeSource
 
 PlanFailure TreePlanner::attempt() {
   placed_.clear();
-  parents_.assign(task_->members.size(), 0);
-  const size_t tried_before = taken_.size();
+  parents_.resize(task_->members.size());
+  const size_t taken_before = taken_.size();
   PlanFailure failure = place_root();
   if (failure == PlanFailure::none) {
     attach(0, 0, items_.size(), 1);
-    make_edges();
-    drop_needless_nodes();
-    failure = split_wide_nodes();
+    count_children();
+    for (uint32_t node = 0; node < placed_.size(); ++node) {
+      if (placed_[node].children == 1) leave_out(node);
+    }
+    for (uint32_t node = 0; node < placed_.size() && failure == PlanFailure::none; ++node) {
+      const unsigned fan_in = source_->fan_in(placed_[node].node);
+      while (placed_[node].children > fan_in && failure == PlanFailure::none) {
+        failure = split(node, fan_in);
+      }
+    }
   }
-  taken_.resize(tried_before);
+  taken_.resize(taken_before);
   return failure;
 }
 
@@ -62,77 +69,94 @@ void TreePlanner::collect_items() {
   }
 }
 
-// The item that is farthest from the one that is farthest from the first: with few hops in all
-// fabrics that are built, this pair is as far apart as any.
-PlanFailure TreePlanner::check_reachable(size_t& farthest) const {
-  farthest = 0;
-  for (size_t other = 1; other < items_.size(); ++other) {
-    const uint8_t hops = routes_->distance(items_[0].at, items_[other].at);
-    if (hops == Routes::kUnreachable) {
-      farthest = other;
-      return PlanFailure::no_path;
-    }
-    if (hops > routes_->distance(items_[0].at, items_[farthest].at)) farthest = other;
+// Two items that are far apart: the one that is farthest from the first, and the one that is
+// farthest from that. In fabrics that are built hardly any two are farther apart.
+PlanFailure TreePlanner::find_ends(size_t& one, size_t& other) const {
+  one = other = 0;
+  const uint8_t* distances = routes_->distances(items_[0].at);
+  for (size_t item = 1; item < items_.size(); ++item) {
+    const uint8_t hops = distances[items_[item].at.index()];
+    if (hops > distances[items_[one].at.index()]) one = item;
+    if (hops == Routes::kUnreachable) return PlanFailure::no_path;
+  }
+  distances = routes_->distances(items_[one].at);
+  for (size_t item = 1; item < items_.size(); ++item) {
+    if (distances[items_[item].at.index()] > distances[items_[other].at.index()]) other = item;
   }
   return PlanFailure::none;
 }
 
 PlanFailure TreePlanner::place_root() {
-  size_t one = 0;
-  const PlanFailure failure = check_reachable(one);
+  size_t one = 0, other = 0;
+  const PlanFailure failure = find_ends(one, other);
   failed_near_ = items_[one].at;
   if (failure != PlanFailure::none) return failure;
-  size_t other = 0;
-  for (size_t item = 1; item < items_.size(); ++item) {
-    if (routes_->distance(items_[one].at, items_[item].at) >
-        routes_->distance(items_[one].at, items_[other].at)) {
-      other = item;
-    }
-  }
   const auto meeting = routes_->meeting_points(items_[one].at, items_[other].at);
   if (meeting.empty()) return PlanFailure::no_path;
   const size_t start = meeting.size() <= kMostLookedAt ? 0 : task_->spread % meeting.size();
-  SwitchId at;
-  NodeSource::Choice root = best_root(meeting, start, at);
-  if (!root.node.valid()) root = best_root(routes_->near(items_[one].at), 0, at);
-  if (!root.node.valid() && one != other) root = best_root(routes_->near(items_[other].at), 0, at);
-  if (!root.node.valid()) return PlanFailure::no_room;
-  add_node(root.node, at, kNobody, 0);
-  return PlanFailure::none;
+  const bool placed = place_root_among(meeting, start) ||
+                      place_root_among(routes_->near(items_[one].at), 0) ||
+                      (one != other && place_root_among(routes_->near(items_[other].at), 0));
+  return placed ? PlanFailure::none : PlanFailure::no_room;
 }
 
-// Fewest hops to the farthest, fewest in all, least load; looks at kMostLookedAt places with room
-// at most.
-NodeSource::Choice TreePlanner::best_root(std::span<const SwitchId> sites, size_t start,
-                                          SwitchId& at) {
-  NodeSource::Choice best;
-  uint64_t best_cost = UINT64_MAX;
-  size_t looked_at = 0;
-  for (size_t step = 0; step < sites.size() && looked_at < kMostLookedAt; ++step) {
+// Fewest hops to the farthest member, then fewest in all, then least load, among the first
+// kMostLookedAt sites that may have room.
+bool TreePlanner::place_root_among(std::span<const SwitchId> sites, size_t start) {
+  spots_.clear();
+  for (size_t step = 0; step < sites.size() && spots_.size() < kMostLookedAt; ++step) {
     const size_t index = start + step;
-    const SwitchId site = sites[index < sites.size() ? index : index - sites.size()];
-    unsigned most = 0, children = 0;
-    uint64_t all = 0;
-    bool at_members = false;
-    for (const Item& item : items_) {
-      const unsigned hops = routes_->distance(site, item.at);
-      most = std::max(most, hops);
-      all += uint64_t{hops} * item.weight();
-      children += hops == 0 ? item.weight() : 1;
-      at_members = at_members || hops == 0;
+    const Spot spot = root_spot(sites[index < sites.size() ? index : index - sites.size()]);
+    if (spot.load != NodeSource::kNoRoom) spots_.push_back(spot);
+  }
+  while (!spots_.empty()) {
+    const size_t best = best_spot(0);
+    const Spot spot = spots_[best];
+    const int roles = kRootRole | (spot.at_members ? kLeafRole : 0);
+    const NodeId node =
+        source_->choose(spot.at, spot.children, static_cast<uint8_t>(roles), taken_);
+    if (node.valid()) {
+      add_node(node, spot.at, kNobody, 0);
+      spots_.clear();
+      return true;
     }
-    const uint64_t cost = uint64_t{most} << 48 | all;
-    if (most == Routes::kUnreachable || cost > best_cost) continue;
-    const uint8_t roles = static_cast<uint8_t>(kRootRole | (at_members ? kLeafRole : 0));
-    const NodeSource::Choice choice = source_->choose(site, children, roles, taken_);
-    if (!choice.node.valid()) continue;
-    ++looked_at;
-    if (cost == best_cost && choice.load >= best.load) continue;
-    best = choice;
-    best_cost = cost;
-    at = site;
+    remove_spot(best);
+  }
+  return false;
+}
+
+TreePlanner::Spot TreePlanner::root_spot(SwitchId at) {
+  Spot spot{at, 0, 0, false, NodeSource::kNoRoom, 0};
+  const uint8_t* distances = routes_->distances(at);
+  uint64_t farthest = 0, all = 0;
+  for (const Item& item : items_) {
+    const uint64_t hops = distances[item.at.index()];
+    farthest = std::max(farthest, hops);
+    all += hops * item.weight();
+    spot.children += hops == 0 ? item.weight() : 1;
+    spot.at_members = spot.at_members || hops == 0;
+  }
+  if (farthest == Routes::kUnreachable) return spot;
+  spot.worth = ~(farthest << 48 | all);
+  spot.load = source_->glance(at, spot.children);
+  return spot;
+}
+
+size_t TreePlanner::best_spot(size_t base) const {
+  size_t best = base;
+  for (size_t index = base + 1; index < spots_.size(); ++index) {
+    const Spot& a = spots_[index];
+    const Spot& b = spots_[best];
+    if (a.worth != b.worth ? a.worth > b.worth : a.load != b.load ? a.load < b.load : a.at < b.at) {
+      best = index;
+    }
   }
   return best;
+}
+
+void TreePlanner::remove_spot(size_t index) {
+  spots_[index] = spots_.back();
+  spots_.pop_back();
 }
 
 uint32_t TreePlanner::add_node(NodeId node, SwitchId at, uint32_t parent, uint32_t first_rank) {
@@ -141,25 +165,41 @@ uint32_t TreePlanner::add_node(NodeId node, SwitchId at, uint32_t parent, uint32
   return static_cast<uint32_t>(placed_.size() - 1);
 }
 
-// Items [begin, end) hang on `parent`: puts nodes between where that saves hops.
+// Items [begin, end) hang on `parent`. Puts nodes between where that saves hops, the worthiest
+// first: of all connections that run together there, all but one save the way to the parent.
 void TreePlanner::attach(uint32_t parent, size_t begin, size_t end, unsigned depth) {
-  SwitchId at;
-  NodeSource::Choice choice;
   const SwitchId parent_at = placed_[parent].at;
-  while (depth + 2 < kMaxDepth && place_between(parent, begin, end, at, choice)) {
+  const size_t base = spots_.size();
+  if (depth + 2 < kMaxDepth) collect_spots(parent_at, begin, end);
+  while (spots_.size() > base && begin != end) {
+    const size_t best = best_spot(base);
+    Spot& spot = spots_[best];
+    // Others may have taken some of its items meanwhile; it is worth less then, never more.
+    const uint64_t worth_before = spot.worth;
+    recount(spot, parent_at, begin, end);
+    if (spot.worth != 0 && spot.worth != worth_before) continue;
+    const SwitchId at = spot.at;
+    NodeId node;
+    if (spot.worth != 0) {
+      node = source_->choose(at, spot.children, spot.at_members ? kLeafRole : kInnerRole, taken_);
+    }
+    remove_spot(best);
+    if (!node.valid()) continue;
+    const uint8_t* to_parent = routes_->distances(parent_at);
+    const uint8_t* to_node = routes_->distances(at);
     const auto first = items_.begin() + static_cast<ptrdiff_t>(begin);
     const auto last = items_.begin() + static_cast<ptrdiff_t>(end);
-    const auto rest = std::partition(first, last, [&](const Item& item) {
-      const unsigned past = routes_->distance(item.at, at) + routes_->distance(at, parent_at);
-      return past != routes_->distance(item.at, parent_at);
+    const auto covered = std::partition(first, last, [&](const Item& item) {
+      return to_node[item.at.index()] + to_node[parent_at.index()] != to_parent[item.at.index()];
     });
     uint32_t lowest = kNobody;
-    for (auto item = rest; item != last; ++item) lowest = std::min(lowest, ranks_[item->begin]);
-    const uint32_t node = add_node(choice.node, at, parent, lowest);
-    const size_t middle = static_cast<size_t>(rest - items_.begin());
-    attach(node, middle, end, depth + 1);
+    for (auto item = covered; item != last; ++item) lowest = std::min(lowest, ranks_[item->begin]);
+    const uint32_t child = add_node(node, at, parent, lowest);
+    const auto middle = static_cast<size_t>(covered - items_.begin());
+    attach(child, middle, end, depth + 1);
     end = middle;
   }
+  spots_.resize(base);
   for (size_t item = begin; item < end; ++item) {
     for (uint32_t rank = items_[item].begin; rank < items_[item].end; ++rank) {
       parents_[ranks_[rank]] = parent;
@@ -167,46 +207,57 @@ void TreePlanner::attach(uint32_t parent, size_t begin, size_t end, unsigned dep
   }
 }
 
-// Adds the item to the sites on its shortest ways to the parent.
-void TreePlanner::cover(const Item& item, SwitchId parent_at) {
-  const unsigned whole = routes_->distance(item.at, parent_at);
-  for (const SwitchId site : routes_->near(item.at)) {
-    const unsigned below = routes_->distance(item.at, site);
-    if (below >= whole) break;
-    if (below + routes_->distance(site, parent_at) != whole) continue;
-    if (site.index() >= covers_.size()) covers_.resize(site.index() + 1);
-    Cover& entry = covers_[site.index()];
-    if (entry.weight == 0) covered_.push_back(site);
-    entry.weight += item.weight();
-    entry.children += below == 0 ? item.weight() : 1;
-    entry.at_members = entry.at_members || below == 0;
+// All sites on shortest ways from the items to the parent that at least two connections pass.
+void TreePlanner::collect_spots(SwitchId parent_at, size_t begin, size_t end) {
+  const size_t base = spots_.size();
+  const uint8_t* to_parent = routes_->distances(parent_at);
+  for (size_t index = begin; index < end; ++index) {
+    const Item& item = items_[index];
+    const unsigned whole = to_parent[item.at.index()];
+    const uint8_t* from_item = routes_->distances(item.at);
+    for (const SwitchId site : routes_->near(item.at)) {
+      const unsigned below = from_item[site.index()];
+      if (below >= whole) break;
+      if (below + to_parent[site.index()] != whole) continue;
+      if (site.index() >= spot_at_.size()) spot_at_.resize(site.index() + 1);
+      uint32_t& known = spot_at_[site.index()];
+      if (known == 0) {
+        spots_.push_back({site});
+        known = static_cast<uint32_t>(spots_.size());
+      }
+      Spot& spot = spots_[known - 1];
+      spot.weight += item.weight();
+      spot.children += below == 0 ? item.weight() : 1;
+    }
   }
+  size_t kept = base;
+  for (size_t index = base; index < spots_.size(); ++index) {
+    Spot spot = spots_[index];
+    spot_at_[spot.at.index()] = 0;
+    if (spot.weight < 2) continue;
+    spot.load = source_->glance(spot.at, spot.children);
+    if (spot.load == NodeSource::kNoRoom) continue;
+    spot.worth = uint64_t{spot.weight - 1} * to_parent[spot.at.index()];
+    spots_[kept++] = spot;
+  }
+  spots_.resize(kept);
 }
 
-// The site whose node would save most hops: all but one of its connections save the way from there.
-bool TreePlanner::place_between(uint32_t parent, size_t begin, size_t end, SwitchId& at,
-                                NodeSource::Choice& choice) {
-  const SwitchId parent_at = placed_[parent].at;
-  for (size_t item = begin; item < end; ++item) cover(items_[item], parent_at);
-  uint64_t best = 0;
-  choice = {};
-  for (const SwitchId site : covered_) {
-    Cover entry = covers_[site.index()];
-    covers_[site.index()] = {};
-    const uint64_t saved = uint64_t{entry.weight - 1} * routes_->distance(site, parent_at);
-    if (saved == 0 || saved < best) continue;
-    const uint8_t roles = entry.at_members ? kLeafRole : kInnerRole;
-    const NodeSource::Choice found = source_->choose(site, entry.children, roles, taken_);
-    if (!found.node.valid()) continue;
-    if (saved == best && (found.load > choice.load || (found.load == choice.load && site > at))) {
-      continue;
-    }
-    best = saved;
-    choice = found;
-    at = site;
+void TreePlanner::recount(Spot& spot, SwitchId parent_at, size_t begin, size_t end) const {
+  const uint8_t* to_spot = routes_->distances(spot.at);
+  const uint8_t* to_parent = routes_->distances(parent_at);
+  const unsigned above = to_spot[parent_at.index()];
+  spot.weight = spot.children = 0;
+  spot.at_members = false;
+  for (size_t index = begin; index < end; ++index) {
+    const Item& item = items_[index];
+    const unsigned below = to_spot[item.at.index()];
+    if (below + above != to_parent[item.at.index()]) continue;
+    spot.weight += item.weight();
+    spot.children += below == 0 ? item.weight() : 1;
+    spot.at_members = spot.at_members || below == 0;
   }
-  covered_.clear();
-  return choice.node.valid();
+  spot.worth = spot.weight < 2 ? 0 : uint64_t{spot.weight - 1} * above;
 }
 
 }  // namespace sluice::manager

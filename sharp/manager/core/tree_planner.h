@@ -18,16 +18,18 @@
 
 namespace sluice::manager {
 
-// Where nodes have room: answers for one request.
+// Where nodes have room: answers for one request. More children than a node ever takes count as
+// that many.
 class NodeSource {
  public:
-  struct Choice {
-    NodeId node;  // none: no node there will do
-    uint32_t load = 0;
-  };
-  // The least loaded node at the switch that can have `children` children (more than it takes count
-  // as that many) in all of the `roles`, and is none of `taken`.
-  virtual Choice choose(SwitchId at, unsigned children, uint8_t roles,
+  static constexpr uint32_t kNoRoom = UINT32_MAX;
+
+  // How busy the least busy node at the switch is, if one may have room for `children`; kNoRoom if
+  // none has. A quick hint.
+  virtual uint32_t glance(SwitchId at, unsigned children) = 0;
+  // The least loaded node at the switch that can have so many children in all of the `roles`, and
+  // is none of `taken`. None if there is none.
+  virtual NodeId choose(SwitchId at, unsigned children, uint8_t roles,
                         std::span<const NodeId> taken) = 0;
   virtual bool fits(NodeId node, unsigned children, uint8_t roles) = 0;
   virtual unsigned fan_in(NodeId node) = 0;
@@ -69,41 +71,42 @@ class TreePlanner {
     SwitchId at;
     uint32_t parent = kNobody;
     uint32_t first_rank = 0;  // lowest below it
-    uint32_t children = 0;
+    uint32_t children = 0;    // 0: left out again
     bool takes_ranks = false;
   };
-  struct Edge {
-    uint32_t parent = 0;
-    uint32_t first_rank = 0;
-    bool is_node = false;
-    uint32_t index = 0;  // the rank, or the place in placed_
-  };
-  struct Cover {
-    uint32_t weight = 0;    // ranks whose way leads past the site
+  // A site where a node may be put, and what it would do there.
+  struct Spot {
+    SwitchId at;
+    uint32_t weight = 0;    // ranks whose way leads past it
     uint32_t children = 0;  // that it would have at least
     bool at_members = false;
+    uint32_t load = 0;
+    uint64_t worth = 0;  // hops saved; for a root, minus the hops to it
   };
   static constexpr uint32_t kNobody = UINT32_MAX;
-  static constexpr size_t kMostLookedAt = 16;  // among equally good places for a root
+  static constexpr size_t kMostLookedAt = 32;  // among equally good places for a root
   static constexpr int kMostAttempts = 4;
 
+  // Placing: tree_planner.cc.
   PlanFailure attempt();
   void collect_items();
+  PlanFailure find_ends(size_t& one, size_t& other) const;
   PlanFailure place_root();
-  NodeSource::Choice best_root(std::span<const SwitchId> sites, size_t start, SwitchId& at);
-  PlanFailure check_reachable(size_t& farthest) const;
+  bool place_root_among(std::span<const SwitchId> sites, size_t start);
+  Spot root_spot(SwitchId at);
   void attach(uint32_t parent, size_t begin, size_t end, unsigned depth);
-  bool place_between(uint32_t parent, size_t begin, size_t end, SwitchId& at,
-                     NodeSource::Choice& choice);
-  void cover(const Item& item, SwitchId parent_at);
+  void collect_spots(SwitchId parent_at, size_t begin, size_t end);
+  void recount(Spot& spot, SwitchId parent_at, size_t begin, size_t end) const;
+  size_t best_spot(size_t base) const;
+  void remove_spot(size_t index);
   uint32_t add_node(NodeId node, SwitchId at, uint32_t parent, uint32_t first_rank);
-  void make_edges();
-  void drop_needless_nodes();
-  PlanFailure split_wide_nodes();
+
+  // Making it a tree: tree_assembly.cc.
+  void count_children();
+  void leave_out(uint32_t node);
   PlanFailure split(uint32_t parent, unsigned fan_in);
   bool verify();
-  void write(Tree& tree) const;
-  void sort_edges();
+  void write(Tree& tree);
 
   const Routes* routes_ = nullptr;
   NodeSource* source_ = nullptr;
@@ -111,13 +114,13 @@ class TreePlanner {
   SwitchId failed_near_;
   std::vector<uint32_t> ranks_;  // ordered by switch
   std::vector<Item> items_;
-  std::vector<Placed> placed_;
-  std::vector<Edge> edges_;
-  std::vector<NodeId> taken_;            // the task's, this tree's, and those that proved too small
-  std::vector<Cover> covers_;            // by switch
-  std::vector<SwitchId> covered_;        // switches with a cover
-  std::vector<uint32_t> parents_;        // of ranks, in placed_
-  mutable std::vector<uint32_t> order_;  // placed_ as they are written
+  std::vector<Placed> placed_;     // the root is the first, or what is left of it
+  std::vector<NodeId> taken_;      // the task's, this tree's, and those that proved too small
+  std::vector<Spot> spots_;        // a stack: each level of attach() has its own on top
+  std::vector<uint32_t> spot_at_;  // by switch: its place in spots_ + 1 while spots are collected
+  std::vector<uint32_t> parents_;  // of ranks, in placed_
+  std::vector<uint32_t> begins_, order_, place_of_;
+  std::vector<TreeChild> lists_;
 };
 
 }  // namespace sluice::manager
