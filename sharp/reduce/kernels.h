@@ -10,7 +10,7 @@
 
 namespace sluice::sharp {
 
-// What reduce() was asked for. At least two inputs, or one of another form than the output.
+// What reduce() was asked for.
 struct Reduction {
   DataType type;
   ReduceOperator reduce_operator;
@@ -20,6 +20,9 @@ struct Reduction {
   size_t elements;
   bool bypass_cache;  // write the output around the cache; only if it is none of the inputs
 };
+
+// By the family that does it.
+void run_kernel(const Reduction& reduction);
 
 void reduce_integers(const Reduction& reduction);
 // Sum and product of fp32 and fp64.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharp/reduce/reduce.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -38,7 +41,17 @@ bool is_extreme(ReduceOperator reduce_operator) {
   return reduce_operator == ReduceOperator::min || reduce_operator == ReduceOperator::max;
 }
 
-void run(const Reduction& reduction) {
+// An output as large as this is written around the caches, which saves reading its old bytes.
+// Smaller ones stay in the second-level cache for whoever takes them next: from there up, writing
+// around wins even when all of the output is read again at once (docs/numbers.md).
+size_t least_bypassing() {
+  static const long size = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return size > 0 ? static_cast<size_t>(size) : SIZE_MAX;
+}
+
+}  // namespace
+
+void run_kernel(const Reduction& reduction) {
   const Family family = family_of(reduction.type);
   if (family == Family::none) return;
   if (family == Family::integer) return reduce_integers(reduction);
@@ -53,8 +66,6 @@ void run(const Reduction& reduction) {
   if (family == Family::half_float) return reduce_half_floats(reduction);
   reduce_byte_floats(reduction);
 }
-
-}  // namespace
 
 size_t size_of(DataType type, Form form) {
   const Family family = family_of(type);
@@ -74,7 +85,10 @@ void reduce(DataType type, ReduceOperator reduce_operator, void* out, Form out_f
     if (out != inputs[0].data) std::memcpy(out, inputs[0].data, elements * size);
     return;
   }
-  run({type, reduce_operator, out, out_form, inputs, elements, false});
+  const bool in_place = std::any_of(inputs.begin(), inputs.end(),
+                                    [out](const ReduceInput& input) { return input.data == out; });
+  const bool bypass_cache = !in_place && elements * size >= least_bypassing();
+  run_kernel({type, reduce_operator, out, out_form, inputs, elements, bypass_cache});
 }
 
 void reduce(DataType type, ReduceOperator reduce_operator, void* out, const void* const* inputs,

@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "sharp/reduce/kernels.h"
 #include "tests/sharp/exact_numbers.h"
 #include "tests/sharp/instruction_sets.h"
 
@@ -140,13 +142,15 @@ struct Problem {
   size_t elements;  // from column `first`
   size_t first;
   bool in_place;
+  bool bypass_cache;
 };
 
 void check(const Problem& problem, const std::vector<Input>& inputs, const Expected& expected) {
   const size_t size = expected.size();
   constexpr std::byte kGuard{0xa5};
-  std::vector<std::byte> memory((problem.elements + 2) * size, kGuard);
-  std::byte* out = memory.data() + size;
+  // With bytes to spare, so that the output begins at any place in a vector.
+  std::vector<std::byte> memory((problem.elements + 2) * size + 64, kGuard);
+  std::byte* out = memory.data() + size * (1 + problem.first % (64 / size));
   std::vector<ReduceInput> operands;
   for (size_t at = 0; at < problem.count; ++at) {
     const size_t input_size = size_of(problem.type, inputs[at].form);
@@ -157,7 +161,12 @@ void check(const Problem& problem, const std::vector<Input>& inputs, const Expec
     std::memcpy(out, operands.back().data, problem.elements * size);
     operands.back().data = out;
   }
-  reduce(problem.type, problem.reduce_operator, out, problem.form, operands, problem.elements);
+  if (problem.bypass_cache) {
+    run_kernel({problem.type, problem.reduce_operator, out, problem.form, operands,
+                problem.elements, true});
+  } else {
+    reduce(problem.type, problem.reduce_operator, out, problem.form, operands, problem.elements);
+  }
   for (size_t at = 0; at < problem.elements; ++at) {
     const std::byte* wanted = expected.at(problem.count, problem.first + at);
     if (std::memcmp(out + at * size, wanted, size) == 0) continue;
@@ -165,10 +174,11 @@ void check(const Problem& problem, const std::vector<Input>& inputs, const Expec
            << name_of(problem.type) << ", element " << at << " of " << problem.elements << ": "
            << hex(out + at * size, size) << ", not " << hex(wanted, size);
   }
-  for (size_t at = 0; at < size; ++at) {
-    ASSERT_EQ(memory[at], kGuard) << "wrote before the output";
-    ASSERT_EQ(memory[memory.size() - 1 - at], kGuard) << "wrote behind the output";
-  }
+  const std::byte* const end = memory.data() + memory.size();
+  EXPECT_EQ(std::count(memory.data(), out, kGuard), out - memory.data()) << "wrote before it";
+  out += problem.elements * size;
+  EXPECT_EQ(std::count(const_cast<const std::byte*>(out), end, kGuard), end - out)
+      << "wrote behind it";
 }
 
 using Case = std::tuple<DataType, ReduceOperator>;
@@ -190,11 +200,45 @@ TEST_P(Kernels, WriteTheBitsOfTheReference) {
       for (size_t count = 1; count <= kMaxInputs; ++count) {
         for (const size_t elements : {0,  1,   2,   3,   7,   8,   15,  16,  31,   64,
                                       65, 127, 128, 129, 255, 257, 511, 513, 1024, 1089}) {
-          check({t, o, form, count, elements, elements % 5, count % 3 == 0}, inputs, expected);
+          check({t, o, form, count, elements, elements % 5, count % 3 == 0, false}, inputs,
+                expected);
           if (HasFatalFailure()) return;
         }
       }
     });
+  }
+}
+
+// Whatever is left over before the first and behind the last aligned vector of the output.
+TEST_P(Kernels, WriteTheSameAroundTheCache) {
+  const auto [type, reduce_operator] = GetParam();
+  for (const Pattern pattern : {Pattern::elements, Pattern::mixed_to_partial}) {
+    const Form form = out_form_of(pattern);
+    const std::vector<Input> inputs = make_inputs(type, pattern);
+    const Expected expected(type, reduce_operator, form, inputs);
+    for_each_instruction_set([&, t = type, o = reduce_operator] {
+      for (size_t elements = 1000; elements < 1009; ++elements) {
+        for (const size_t first : {0, 1, 3, 16, 61}) {
+          check({t, o, form, 3, elements, first, false, true}, inputs, expected);
+          if (HasFatalFailure()) return;
+        }
+      }
+    });
+  }
+}
+
+TEST(LargeOutputs, AreWrittenWhole) {
+  // Beyond any second-level cache; at a byte that no vector store can align, and at one that is.
+  constexpr size_t kElements = (size_t{16} << 20) + 12345;
+  std::vector<uint8_t> left(kElements + 64, 3);
+  std::vector<uint8_t> right(kElements + 64, 4);
+  for (const size_t offset : {0, 1}) {
+    std::vector<uint8_t> out(kElements + 64, 0xa5);
+    const ReduceInput inputs[] = {{left.data() + 1, Form::element}, {right.data(), Form::element}};
+    reduce(DataType::uint8, ReduceOperator::sum, out.data() + offset, Form::element, inputs,
+           kElements);
+    EXPECT_EQ(std::count(out.begin(), out.end(), uint8_t{7}), std::ptrdiff_t{kElements});
+    EXPECT_EQ(out[offset + kElements], 0xa5);
   }
 }
 
