@@ -22,9 +22,17 @@ class CollNetFace final
   ncclResult_t reduce_support(ncclDataType_t type, ncclRedOp_t op, int* supported) override {
     return this->table_.reduceSupport(type, op, supported);
   }
+  bool has_windowed_collectives() const override {
+    if constexpr (Version >= 8) {
+      return this->table_.iallgather != nullptr && this->table_.ireducescatter != nullptr;
+    }
+    return false;
+  }
   ncclResult_t close(void* comm) override { return this->table_.closeColl(comm); }
 
  private:
+  using Sge = std::conditional_t<Version <= 8, abi::NetSgeV8, abi::NetSgeV9>;
+
   ncclResult_t do_connect(void** handles, int ranks, int rank, void* listen_comm,
                           void** comm) override {
     return this->table_.connect(handles, ranks, rank, listen_comm, comm);
@@ -40,6 +48,28 @@ class CollNetFace final
       return this->table_.iallreduce(comm, send, receive, count, type, op, send_region,
                                      receive_region, request);
     }
+  }
+  ncclResult_t do_iallgather(void* comm, void* send, void* receive, const Window& window,
+                             void* send_region, void* receive_region, void** request) override {
+    if constexpr (Version >= 8) {
+      if (!fits<decltype(Sge::size)>(window.bytes)) return ncclInvalidArgument;
+      Sge part{receive_region, receive, static_cast<decltype(Sge::size)>(window.bytes)};
+      return this->table_.iallgather(comm, send, 1, &part, window.bytes_per_rank, window.offset,
+                                     window.bytes, send_region, request);
+    }
+    return ncclInvalidUsage;
+  }
+  ncclResult_t do_ireducescatter(void* comm, void* send, void* receive, const Window& window,
+                                 ncclDataType_t type, ncclRedOp_t op, void* send_region,
+                                 void* receive_region, void** request) override {
+    if constexpr (Version >= 8) {
+      if (!fits<decltype(Sge::size)>(window.bytes)) return ncclInvalidArgument;
+      Sge part{send_region, send, static_cast<decltype(Sge::size)>(window.bytes)};
+      return this->table_.ireducescatter(comm, 1, &part, receive, window.bytes_per_rank,
+                                         window.offset, window.bytes, type, op, receive_region,
+                                         request);
+    }
+    return ncclInvalidUsage;
   }
 };
 

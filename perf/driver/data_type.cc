@@ -6,7 +6,6 @@
 namespace sluice::perf {
 namespace {
 
-// 16-bit floats are added in fp32 and rounded once a step, which costs an fp32 rounding on top.
 constexpr double kFp32 = 0x1p-24;
 constexpr TypeInfo kTypes[] = {
     {"int8", ncclInt8, 1, 0},
@@ -15,10 +14,12 @@ constexpr TypeInfo kTypes[] = {
     {"uint32", ncclUint32, 4, 0},
     {"int64", ncclInt64, 8, 0},
     {"uint64", ncclUint64, 8, 0},
-    {"half", ncclFloat16, 2, 0x1p-11 + 2 * kFp32},
+    {"half", ncclFloat16, 2, 0x1p-11},
     {"float", ncclFloat32, 4, kFp32},
     {"double", ncclFloat64, 8, 0x1p-53},
-    {"bfloat16", ncclBfloat16, 2, 0x1p-8 + 2 * kFp32},
+    {"bfloat16", ncclBfloat16, 2, 0x1p-8},
+    {"f8e4m3", ncclFloat8e4m3, 1, 0x1p-4},
+    {"f8e5m2", ncclFloat8e5m2, 1, 0x1p-3},
 };
 constexpr OperatorInfo kOperators[] = {
     {"sum", ncclSum}, {"prod", ncclProd}, {"max", ncclMax}, {"min", ncclMin}};

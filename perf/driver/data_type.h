@@ -15,7 +15,7 @@ struct TypeInfo {
   const char* name;
   ncclDataType_t type;
   size_t bytes;
-  double unit_roundoff;  // of one reduction step, 0 for integers
+  double unit_roundoff;  // of the type, 0 for integers
 };
 struct OperatorInfo {
   const char* name;

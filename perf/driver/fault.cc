@@ -42,8 +42,6 @@ Result<FaultPlan> FaultPlan::parse(std::string_view text) {
   FaultPlan plan;
   if (!parse_number(text.substr(0, first), plan.rank_)) return bad();
   const std::string_view stage = text.substr(first + 1, second - first - 1);
-  std::string_view signal = text.substr(second + 1);
-  if (signal.starts_with("SIG")) signal.remove_prefix(3);
   bool known = false;
   for (const auto& [name, value] : kStages) {
     if (name != stage) continue;
@@ -51,11 +49,18 @@ Result<FaultPlan> FaultPlan::parse(std::string_view text) {
     known = true;
   }
   if (!known) return bad();
-  for (const auto& [name, value] : kSignals) {
-    if (name == signal) plan.signal_ = value;
-  }
-  if (plan.signal_ == 0 && !parse_number(signal, plan.signal_)) return bad();
+  plan.signal_ = parse_signal(text.substr(second + 1));
+  if (plan.signal_ == 0) return bad();
   return plan;
+}
+
+int parse_signal(std::string_view text) {
+  if (text.starts_with("SIG")) text.remove_prefix(3);
+  for (const auto& [name, value] : kSignals) {
+    if (name == text) return value;
+  }
+  int number = 0;
+  return parse_number(text, number) && number > 0 ? number : 0;
 }
 
 void FaultPlan::strike() {

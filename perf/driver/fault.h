@@ -11,6 +11,7 @@
 
 namespace sluice::perf {
 
+// iallreduce stands for the other collectives too.
 enum class Stage { listen, connect, accept, isend, test, iallreduce };
 
 class FaultPlan {
@@ -48,5 +49,8 @@ class FaultPlan {
   int signal_ = 0;
   std::atomic<int> calls_{0};
 };
+
+// "KILL", "SIGSTOP", "9": a signal's number; 0 when it is none.
+int parse_signal(std::string_view text);
 
 }  // namespace sluice::perf

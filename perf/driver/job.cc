@@ -5,12 +5,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 
 #include "perf/driver/exit_code.h"
+#include "perf/driver/job_nodes.h"
 #include "perf/driver/launcher.h"
 #include "perf/driver/nccl_log.h"
-#include "perf/driver/node_process.h"
 #include "perf/driver/rank_environment.h"
 
 namespace sluice::perf {
@@ -21,8 +20,8 @@ int complain(const JobOptions& options, const Error& error, int code) {
   return code;
 }
 
-int run_rank(const JobOptions& options, Bootstrap::Place place,
-             const std::function<int(Bootstrap&)>& body) {
+int run_rank(const JobOptions& options, Bootstrap::Place place, const JobSite& site,
+             const JobBody& body) {
   set_log_rank(place.rank);
   set_log_verbose(options.verbose);
   const int rank = place.rank;
@@ -31,44 +30,26 @@ int run_rank(const JobOptions& options, Bootstrap::Place place,
     std::fprintf(stderr, "rank %d: %s\n", rank, bootstrap.error().message.c_str());
     return kExitFailed;
   }
-  return body(*bootstrap);
+  return body(*bootstrap, site);
 }
 
-// Nothing when the job has no need of a node of its own, or there is no program to start: the
-// plugin then says what it lacks.
-Result<std::optional<NodeProcess>> start_node(const JobOptions& options) {
-  if (!options.needs_node || options.node == "none" || std::getenv("SLUICE_AGG") != nullptr) {
-    return std::nullopt;
-  }
-  const std::string program =
-      options.node.empty() ? program_folder() + "/sluice-agg" : options.node;
-  if (::access(program.c_str(), X_OK) != 0) {
-    if (!options.node.empty()) return fail_errno(errno, "cannot run the node " + program);
-    std::fprintf(stderr, "%s: no sluice-agg beside the program and SLUICE_AGG is not set\n",
-                 options.program);
-    return std::nullopt;
-  }
-  auto node = NodeProcess::start(program, options.timeout, options.verbose);
-  if (!node) return fail(std::move(node).error());
-  ::setenv("SLUICE_AGG", node->address().c_str(), 1);
-  return std::optional<NodeProcess>(std::move(*node));
-}
-
-int run_forked(const JobOptions& options, const std::function<int(Bootstrap&)>& body) {
-  auto node = start_node(options);
-  if (!node) return complain(options, node.error(), kExitFailed);
+int run_forked(const JobOptions& options, const JobBody& body) {
+  auto nodes = JobNodes::start(options);
+  if (!nodes) return complain(options, nodes.error(), kExitFailed);
   // Every wait of a rank ends after the time limit; a little more for saying so and closing.
   const Duration grace = options.timeout + std::chrono::seconds(10);
-  const auto code = launch_ranks(options.ranks, grace, [&](Bootstrap::Place place) {
-    return run_rank(options, std::move(place), body);
-  });
+  const JobSite site = (*nodes)->site();
+  const auto code = launch_ranks(
+      options.ranks, grace,
+      [&](Bootstrap::Place place) { return run_rank(options, std::move(place), site, body); },
+      [&] { (*nodes)->apply_faults(); });
   if (!code) return complain(options, code.error(), kExitFailed);
   return *code;
 }
 
 }  // namespace
 
-int run_job(const JobOptions& options, const std::function<int(Bootstrap&)>& body) {
+int run_job(const JobOptions& options, const JobBody& body) {
   if (options.ranks > 0) return run_forked(options, body);
   auto identity = rank_from_environment([](const char* name) { return std::getenv(name); });
   if (!identity) return complain(options, identity.error(), kExitUsage);
@@ -81,7 +62,7 @@ int run_job(const JobOptions& options, const std::function<int(Bootstrap&)>& bod
   // Ours, not the plugin's: it would warn about a name that it does not know.
   ::unsetenv("SLUICE_PERF_ROOT");
   Bootstrap::Place place{(*identity)->rank, (*identity)->size, (*identity)->root, 0, {}};
-  return run_rank(options, std::move(place), body);
+  return run_rank(options, std::move(place), {}, body);
 }
 
 void report_failure(const char* program, Bootstrap& bootstrap, const Error& error) {

@@ -13,11 +13,12 @@
 
 namespace sluice::perf {
 
-inline constexpr int kTypeCount = ncclBfloat16 + 1;
+inline constexpr int kTypeCount = ncclFloat8e5m2 + 1;
 inline constexpr int kOperatorCount = 4;
 inline constexpr int kMostRanks = 64;
 
-// out = a op b; `out` may be a or b. 16-bit floats go through fp32 and are rounded to nearest even.
+// out = a op b; `out` may be a or b. 16- and 8-bit floats go through fp32 and are rounded to
+// nearest even.
 using ReduceKernel = void (*)(void* out, const void* a, const void* b, size_t count);
 // Writes the elements [first, first + count) of the rank with this multiplier; `first` wraps at
 // 2^32.

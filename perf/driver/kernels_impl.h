@@ -4,6 +4,7 @@
 #pragma once
 
 #include "perf/driver/float16.h"
+#include "perf/driver/float8.h"
 #include "perf/driver/kernels.h"
 
 namespace sluice::perf {
@@ -53,6 +54,17 @@ struct Traits<Bfloat16> {
   using Wide = float;
 };
 
+template <>
+struct Traits<Float8E4m3> {
+  static constexpr bool kFloating = true;
+  using Wide = float;
+};
+template <>
+struct Traits<Float8E5m2> {
+  static constexpr bool kFloating = true;
+  using Wide = float;
+};
+
 template <typename T>
 inline T widen(T value) {
   return value;
@@ -98,8 +110,9 @@ inline uint32_t hash_index(uint32_t index, uint32_t seed) {
 }
 
 // Sums stay small, products of 64 stay normal numbers of every type: |1 + 1/8|^64 < 1900. Every
-// second 16-bit float is so small that sums over 64 ranks need no rounding: there the check is
-// exact, where the bound for many roundings would let much pass.
+// second 16- or 8-bit float is so small that sums over 64 ranks need no rounding: there the check
+// is exact, where the bound for many roundings would let much pass. Factors of 8 bits are powers
+// of two, mostly one: their products need no rounding as long as they are numbers of the type.
 template <typename T, Op op>
 inline T value_of(uint32_t hash, uint32_t multiplier) {
   const uint32_t bits = hash * multiplier;
@@ -112,6 +125,10 @@ inline T value_of(uint32_t hash, uint32_t multiplier) {
     } else {
       return static_cast<T>(bits >> (32 - 8 * sizeof(T)) | odd);
     }
+  } else if constexpr (op == Op::prod && sizeof(T) == 1) {
+    const uint32_t kind = bits >> 27;
+    const float magnitude = kind == 0 ? 2.0F : kind == 1 ? 0.5F : 1.0F;
+    return narrow((bits >> 8 & 1u) != 0 ? -magnitude : magnitude, static_cast<T*>(nullptr));
   } else if constexpr (op == Op::prod) {
     using Wide = typename Traits<T>::Wide;
     const Wide step = sizeof(T) == 2   ? Wide(0x1p-7)
@@ -121,6 +138,11 @@ inline T value_of(uint32_t hash, uint32_t multiplier) {
     const Wide magnitude = 1 + static_cast<Wide>(number >> shift) * step;
     const Wide value = (bits >> 8 & 1u) != 0 ? -magnitude : magnitude;
     return narrow(value, static_cast<T*>(nullptr));
+  } else if constexpr (sizeof(T) == 1) {  // exact in both 8-bit types
+    const uint32_t sixteenths = __is_same(T, Float8E4m3) ? 3 : 2;
+    const int32_t sparse = bits >> 28 < sixteenths ? (number >> 26 & 2) - 1 : 0;
+    const int32_t quarters = (hash & 1u) != 0 ? sparse : number >> 28;
+    return narrow(static_cast<float>(quarters) * 0x1p-2f, static_cast<T*>(nullptr));
   } else if constexpr (sizeof(T) == 2) {  // exact in both 16-bit types
     const int32_t sixty_fourths = (hash & 1u) != 0 ? number >> 29 : number >> 24;
     return narrow(static_cast<float>(sixty_fourths) * 0x1p-6f, static_cast<T*>(nullptr));
@@ -131,12 +153,22 @@ inline T value_of(uint32_t hash, uint32_t multiplier) {
   }
 }
 
-// Sums of absolute values up to here are exact in any order, being few enough 64ths for the
-// significand.
+// Sums of absolute values up to here are exact in any order, being few enough 64ths, or quarters,
+// for the significand.
 template <typename T, Op op>
 constexpr double exact_up_to() {
-  if (op != Op::sum || sizeof(T) != 2) return 0;
+  if (op != Op::sum || sizeof(T) > 2) return 0;
+  if (sizeof(T) == 1) return __is_same(T, Float8E4m3) ? 16.0 / 4 : 8.0 / 4;
   return __is_same(T, Half) ? 2048.0 / 64 : 256.0 / 64;
+}
+
+// Products of powers of two are exact in any order while no part of them leaves the type's normal
+// numbers: `largest` is the product of all factors above one, `smallest` of those below. What
+// leaves them is not checked.
+template <typename T>
+constexpr bool stays_normal(double largest, double smallest) {
+  return __is_same(T, Float8E4m3) ? largest <= 256 && smallest >= 0x1p-6
+                                  : largest <= 32768 && smallest >= 0x1p-14;
 }
 
 template <typename T, Op op>
@@ -197,6 +229,26 @@ size_t check_bounded(const T* result, const uint32_t* hashes, const uint32_t* mu
   return wrong;
 }
 
+template <typename T>
+size_t check_powers_of_two(const T* result, const uint32_t* hashes, const uint32_t* multipliers,
+                           int ranks, size_t count) {
+  size_t wrong = 0;
+  for (size_t i = 0; i < count; ++i) {
+    double expected = 1;
+    double largest = 1;
+    double smallest = 1;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const double factor = widen(value_of<T, Op::prod>(hashes[i], multipliers[rank]));
+      const double magnitude = factor < 0 ? -factor : factor;
+      expected *= factor;
+      largest *= magnitude > 1 ? magnitude : 1;
+      smallest *= magnitude < 1 ? magnitude : 1;
+    }
+    wrong += widen(result[i]) == expected || !stays_normal<T>(largest, smallest) ? 0 : 1;
+  }
+  return wrong;
+}
+
 template <typename T, Op op>
 size_t check(const void* result, uint32_t seed, const uint32_t* multipliers, int ranks,
              uint32_t first, size_t count, double bound) {
@@ -208,7 +260,9 @@ size_t check(const void* result, uint32_t seed, const uint32_t* multipliers, int
     for (size_t i = 0; i < size; ++i) {
       hashes[i] = hash_index(first + static_cast<uint32_t>(start + i), seed);
     }
-    if constexpr (Traits<T>::kFloating && (op == Op::sum || op == Op::prod)) {
+    if constexpr (Traits<T>::kFloating && sizeof(T) == 1 && op == Op::prod) {
+      wrong += check_powers_of_two<T>(elements + start, hashes, multipliers, ranks, size);
+    } else if constexpr (Traits<T>::kFloating && (op == Op::sum || op == Op::prod)) {
       wrong += check_bounded<T, op>(elements + start, hashes, multipliers, ranks, size, bound);
     } else {
       wrong += check_exact<T, op>(elements + start, hashes, multipliers, ranks, size);
@@ -270,6 +324,8 @@ constexpr KernelSet make_kernel_set(const char* name) {
   set_type<float>(set, ncclFloat32);
   set_type<double>(set, ncclFloat64);
   set_type<Bfloat16>(set, ncclBfloat16);
+  set_type<Float8E4m3>(set, ncclFloat8e4m3);
+  set_type<Float8E5m2>(set, ncclFloat8e5m2);
   set.hash = hash;
   return set;
 }

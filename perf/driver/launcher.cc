@@ -29,13 +29,14 @@ struct Child {
 
 class Watch {
  public:
-  Watch(std::vector<Child> children, Duration grace)
-      : children_(std::move(children)), grace_(grace) {}
+  Watch(std::vector<Child> children, Duration grace, const std::function<void()>& on_tick)
+      : children_(std::move(children)), grace_(grace), on_tick_(on_tick) {}
 
   int wait_for_all() {
     while (running() > 0) {
       for (Child& child : children_) look_at(child);
       end_what_is_left();
+      if (on_tick_) on_tick_();
       std::this_thread::sleep_for(kReapInterval);
     }
     return code_;
@@ -96,6 +97,7 @@ class Watch {
 
   std::vector<Child> children_;
   const Duration grace_;
+  const std::function<void()>& on_tick_;
   Deadline until_;
   bool killing_ = false;
   int code_ = kExitFine;
@@ -115,7 +117,8 @@ void die_with_parent(int signal, int parent) {
   if (::getppid() != parent) ::_exit(kExitFailed);
 }
 
-Result<int> launch_ranks(int ranks, Duration grace, const RankBody& body) {
+Result<int> launch_ranks(int ranks, Duration grace, const RankBody& body,
+                         const std::function<void()>& on_tick) {
   int port = 0;
   auto listener = listen_on(HostPort{"127.0.0.1", "0"}, &port);
   if (!listener) return fail(std::move(listener).error());
@@ -145,7 +148,7 @@ Result<int> launch_ranks(int ranks, Duration grace, const RankBody& body) {
     children.push_back(Child{rank, pid});
   }
   listener->reset();
-  return Watch(std::move(children), grace).wait_for_all();
+  return Watch(std::move(children), grace, on_tick).wait_for_all();
 }
 
 }  // namespace sluice::perf

@@ -17,8 +17,10 @@ namespace sluice::perf {
 // Runs in the child; its result is the child's exit code.
 using RankBody = std::function<int(Bootstrap::Place place)>;
 
-// The gravest exit code of all ranks; kExitFailed when one was killed.
-Result<int> launch_ranks(int ranks, Duration grace, const RankBody& body);
+// The gravest exit code of all ranks; kExitFailed when one was killed. `on_tick` (may be empty) is
+// called every few milliseconds meanwhile.
+Result<int> launch_ranks(int ranks, Duration grace, const RankBody& body,
+                         const std::function<void()>& on_tick);
 
 // Makes the kernel send `signal` to this process when its parent ends; ends at once if it has
 // already.

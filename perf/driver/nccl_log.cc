@@ -7,6 +7,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
 
 namespace sluice::perf {
 namespace {
@@ -14,14 +17,39 @@ namespace {
 std::atomic<int> log_rank{0};
 std::atomic<bool> log_verbose{false};
 
+std::atomic<const char*> watched_text{nullptr};
+
+struct Watched {
+  std::mutex mutex;
+  std::vector<WatchedLine> lines;
+};
+Watched& watched() {
+  static Watched instance;
+  return instance;
+}
+
+void note_if_watched(const char* line) {
+  const char* const text = watched_text.load(std::memory_order_relaxed);
+  if (text == nullptr || std::strstr(line, text) == nullptr) return;
+  const std::lock_guard lock(watched().mutex);
+  watched().lines.push_back({Clock::now(), line});
+}
+
 void write_log(ncclDebugLogLevel level, unsigned long, const char*, int, const char* format, ...) {
   const bool warning = level == NCCL_LOG_WARN;
-  if (!warning && (!log_verbose.load(std::memory_order_relaxed) || level > NCCL_LOG_INFO)) return;
+  const bool shown =
+      warning || (log_verbose.load(std::memory_order_relaxed) && level <= NCCL_LOG_INFO);
+  if (!shown &&
+      (level > NCCL_LOG_INFO || watched_text.load(std::memory_order_relaxed) == nullptr)) {
+    return;
+  }
   char text[1024];
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  note_if_watched(text);
+  if (!shown) return;
   std::fprintf(stderr, "rank %d: plugin: %s%s\n", log_rank.load(std::memory_order_relaxed),
                warning ? "warn: " : "", text);
 }
@@ -80,6 +108,15 @@ void set_log_verbose(bool verbose) {
   const bool asked =
       level != nullptr && (strcasecmp(level, "INFO") == 0 || strcasecmp(level, "TRACE") == 0);
   log_verbose.store(verbose || asked, std::memory_order_relaxed);
+}
+
+void watch_log(const char* text) {
+  watched_text.store(text, std::memory_order_relaxed);
+}
+
+std::vector<WatchedLine> take_watched_lines() {
+  const std::lock_guard lock(watched().mutex);
+  return std::exchange(watched().lines, {});
 }
 
 ncclDebugLogger_t nccl_logger() {

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "plugin/abi/nccl_types.h"
 
@@ -21,5 +23,13 @@ void set_log_rank(int rank);
 void set_log_verbose(bool verbose);  // else only warnings; NCCL_DEBUG=INFO has the same effect
 
 ncclDebugLogger_t nccl_logger();
+
+// Lines of the plugin that hold a text, with their times, whether they are shown or not.
+struct WatchedLine {
+  TimePoint time;
+  std::string text;
+};
+void watch_log(const char* text);  // a literal
+std::vector<WatchedLine> take_watched_lines();
 
 }  // namespace sluice::perf

@@ -6,7 +6,8 @@
 // functions also count bytes handed to the plugin and give the fault plan its chance. Ownership: a
 // table belongs to its PluginLibrary, which must outlive the face. Thread rule: as NCCL's:
 // init/devices/properties/finalize on the user's thread, listen, connect, accept, register,
-// deregister, close on the service thread, isend, irecv, test, iallreduce on the progress thread.
+// deregister, close on the service thread, isend, irecv, test and the collectives on the progress
+// thread.
 #pragma once
 
 #include <array>
@@ -59,7 +60,7 @@ class PluginApi {
   }
 
   void set_fault(const FaultPlan& plan) { fault_ = plan; }
-  // Bytes handed to accepted isend or iallreduce calls so far.
+  // Bytes of this rank handed to accepted isend and collective calls so far.
   uint64_t bytes_handed() const { return bytes_handed_.load(std::memory_order_relaxed); }
 
  protected:
@@ -108,6 +109,13 @@ class NetApi : public PluginApi {
                                 void** request) = 0;
 };
 
+// A window of the vector of all ranks' blocks, bytes; as NCCL means it (plugin/collnet/calls.h).
+struct Window {
+  size_t bytes_per_rank = 0;
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+
 class CollNetApi : public PluginApi {
  public:
   static std::unique_ptr<CollNetApi> over(const PluginTable& table);
@@ -125,6 +133,26 @@ class CollNetApi : public PluginApi {
     PluginApi::count(result, *request, count * element_bytes);
     return result;
   }
+  // v8 and later. The window is one part, as in NCCL.
+  virtual bool has_windowed_collectives() const = 0;
+  ncclResult_t iallgather(void* comm, void* send, void* receive, const Window& window,
+                          void* send_region, void* receive_region, size_t own_bytes,
+                          void** request) {
+    fault_.hit(Stage::iallreduce);
+    const ncclResult_t result =
+        do_iallgather(comm, send, receive, window, send_region, receive_region, request);
+    PluginApi::count(result, *request, own_bytes);
+    return result;
+  }
+  ncclResult_t ireducescatter(void* comm, void* send, void* receive, const Window& window,
+                              ncclDataType_t type, ncclRedOp_t op, void* send_region,
+                              void* receive_region, void** request) {
+    fault_.hit(Stage::iallreduce);
+    const ncclResult_t result = do_ireducescatter(comm, send, receive, window, type, op,
+                                                  send_region, receive_region, request);
+    PluginApi::count(result, *request, window.bytes);
+    return result;
+  }
   virtual ncclResult_t reduce_support(ncclDataType_t type, ncclRedOp_t op, int* supported) = 0;
   virtual ncclResult_t close(void* comm) = 0;
 
@@ -134,6 +162,12 @@ class CollNetApi : public PluginApi {
   virtual ncclResult_t do_iallreduce(void* comm, void* send, void* receive, size_t count,
                                      ncclDataType_t type, ncclRedOp_t op, void* send_region,
                                      void* receive_region, void** request) = 0;
+  virtual ncclResult_t do_iallgather(void* comm, void* send, void* receive, const Window& window,
+                                     void* send_region, void* receive_region, void** request) = 0;
+  virtual ncclResult_t do_ireducescatter(void* comm, void* send, void* receive,
+                                         const Window& window, ncclDataType_t type, ncclRedOp_t op,
+                                         void* send_region, void* receive_region,
+                                         void** request) = 0;
 };
 
 }  // namespace sluice::perf

@@ -56,59 +56,89 @@ class PortFile {
   std::string folder_;
 };
 
-[[noreturn]] void be_node(pid_t parent, const std::string& program, const std::string& port_file,
-                          const Descriptor& log) {
+[[noreturn]] void be_daemon(pid_t parent, const NodeProgram& program, const std::string& listen,
+                            const std::string& port_file, const Descriptor& log) {
   die_with_parent(SIGTERM, parent);
   if (log.valid()) ::dup2(log.get(), STDERR_FILENO);
-  ::execl(program.c_str(), program.c_str(), "--listen", "127.0.0.1:0", "--port-file",
-          port_file.c_str(), static_cast<char*>(nullptr));
-  std::fprintf(stderr, "cannot run %s: %s\n", program.c_str(), std::strerror(errno));
+  std::vector<std::string> words{program.file, "--listen", listen, "--port-file", port_file};
+  words.insert(words.end(), program.arguments.begin(), program.arguments.end());
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(arguments[0], arguments.data());
+  std::fprintf(stderr, "cannot run %s: %s\n", program.file.c_str(), std::strerror(errno));
   ::_exit(127);
 }
 
 }  // namespace
 
-Result<NodeProcess> NodeProcess::start(const std::string& program, Duration timeout, bool verbose) {
+NodeProcess::NodeProcess(NodeProgram program, std::string name)
+    : program_(std::move(program)), name_(std::move(name)), owner_(::getpid()) {
+  if (!program_.verbose) log_.reset(::memfd_create("sluice daemon log", MFD_CLOEXEC));
+}
+
+Result<NodeProcess> NodeProcess::start(const NodeProgram& program, const std::string& name) {
+  NodeProcess made(program, name);
+  SLUICE_RETURN_IF_ERROR(made.launch("127.0.0.1:0"));
+  return made;
+}
+
+Status NodeProcess::launch(const std::string& listen) {
   auto port_file = PortFile::make();
   if (!port_file) return fail(std::move(port_file).error());
-  Descriptor log;
-  if (!verbose) log.reset(::memfd_create("sluice-agg log", MFD_CLOEXEC));
   std::fflush(nullptr);
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid < 0) return fail_errno(errno, "cannot fork an aggregation node");
-  if (pid == 0) be_node(parent, program, port_file->name(), log);
+  pid_ = ::fork();
+  if (pid_ < 0) return fail_errno(errno, "cannot fork " + name_);
+  if (pid_ == 0) be_daemon(owner_, program_, listen, port_file->name(), log_);
 
-  NodeProcess node(pid, parent, std::move(log));
-  const Deadline deadline = Deadline::after(timeout);
+  const Deadline deadline = Deadline::after(program_.timeout);
   while (true) {
     const std::string port = port_file->port();
     if (!port.empty()) {
-      node.address_ = "127.0.0.1:" + port;
-      return node;
+      address_ = "127.0.0.1:" + port;
+      return {};
     }
-    int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) == pid) {
-      node.pid_ = -1;
-      node.print_log(false);
-      return fail(ErrorKind::refused, "the aggregation node " + program + " ended at once");
+    if (end_if_dead()) {
+      print_log(false);
+      log_.reset();
+      return fail(ErrorKind::refused, name_ + ", " + program_.file + ", ended at once");
     }
     if (deadline.passed()) {
-      return fail(ErrorKind::timeout, "the aggregation node " + program + " does not come up");
+      return fail(ErrorKind::timeout, name_ + ", " + program_.file + ", does not come up");
     }
     std::this_thread::sleep_for(kPollInterval);
   }
 }
 
-NodeProcess::~NodeProcess() {
-  if (pid_ < 0 || ::getpid() != owner_) return;
-  ::kill(pid_, SIGTERM);
+bool NodeProcess::end_if_dead() {
+  if (pid_ >= 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+  return pid_ < 0;
+}
+
+void NodeProcess::signal(int number) {
+  if (!end_if_dead()) ::kill(pid_, number);
+}
+
+Status NodeProcess::restart() {
   const Deadline deadline = Deadline::after(kEndGrace);
-  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+  while (!end_if_dead()) {
+    if (deadline.passed()) return fail(ErrorKind::timeout, name_ + " does not end");
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return launch(address_);
+}
+
+NodeProcess::~NodeProcess() {
+  if (::getpid() != owner_) return;
+  signal(SIGTERM);
+  signal(SIGCONT);  // if it was stopped
+  const Deadline deadline = Deadline::after(kEndGrace);
+  while (!end_if_dead()) {
     if (deadline.passed()) {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
-      break;
+      pid_ = -1;
     }
     std::this_thread::sleep_for(kPollInterval);
   }

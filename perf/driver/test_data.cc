@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 
 #include "perf/driver/data_type.h"
 #include "perf/driver/kernels.h"
@@ -44,14 +46,14 @@ void fill(const Pattern& pattern, int rank, uint64_t first, size_t count, void* 
       });
 }
 
-size_t count_wrong(const Pattern& pattern, int ranks, uint64_t first, size_t count,
+size_t count_wrong(const Pattern& pattern, int ranks, int roundings, uint64_t first, size_t count,
                    const void* result) {
   std::array<uint32_t, kMostRanks> multipliers;
   for (int rank = 0; rank < ranks; ++rank) {
     multipliers[static_cast<size_t>(rank)] = multiplier_of(rank);
   }
   const CheckKernel kernel = kernels().check[pattern.type][pattern.op];
-  const double bound = error_bound(pattern.type, pattern.op, ranks);
+  const double bound = error_bound(pattern.type, pattern.op, ranks, roundings);
   const size_t bytes = info_of(pattern.type).bytes;
   size_t wrong = 0;
   for_each_range(pattern.seed, first, count,
@@ -62,10 +64,33 @@ size_t count_wrong(const Pattern& pattern, int ranks, uint64_t first, size_t cou
   return wrong;
 }
 
-double error_bound(ncclDataType_t type, ncclRedOp_t op, int ranks) {
-  if (op == ncclMax || op == ncclMin) return 0;
-  const double total = info_of(type).unit_roundoff * ranks;
-  return (type == ncclFloat64 ? 2 : 1) * total / (1 - total);
+double error_bound(ncclDataType_t type, ncclRedOp_t op, int ranks, int roundings) {
+  const TypeInfo& info = info_of(type);
+  if (op == ncclMax || op == ncclMin || info.unit_roundoff == 0) return 0;
+  const bool is_short = info.bytes < sizeof(float);
+  const double of_type = std::log1p(info.unit_roundoff) * (is_short ? roundings : ranks);
+  const double of_accumulator = is_short ? std::log1p(0x1p-24) * ranks : 0;
+  return (type == ncclFloat64 ? 2 : 1) * std::expm1(of_type + of_accumulator);
+}
+
+size_t count_different(const Pattern& pattern, int rank, uint64_t first, size_t count,
+                       const void* result) {
+  constexpr size_t kPart = 1024;
+  const size_t bytes = info_of(pattern.type).bytes;
+  std::array<std::byte, kPart * sizeof(uint64_t)> expected;
+  const auto* elements = static_cast<const std::byte*>(result);
+  size_t different = 0;
+  for (size_t done = 0; done < count; done += kPart) {
+    const size_t size = std::min(kPart, count - done);
+    fill(pattern, rank, first + done, size, expected.data());
+    const std::byte* part = elements + done * bytes;
+    if (std::memcmp(part, expected.data(), size * bytes) == 0) continue;
+    for (size_t index = 0; index < size; ++index) {
+      const size_t at = index * bytes;
+      different += std::memcmp(part + at, expected.data() + at, bytes) != 0 ? 1 : 0;
+    }
+  }
+  return different;
 }
 
 void reduce(ncclDataType_t type, ncclRedOp_t op, void* out, const void* a, const void* b,

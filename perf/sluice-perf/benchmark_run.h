@@ -9,9 +9,9 @@
 
 namespace sluice::perf {
 
-// `Benchmark` is made of (options, bootstrap, communicators) and has run() and wrong().
+// `Benchmark` is made of (options, bootstrap, site, communicators) and has run() and wrong().
 template <typename Benchmark>
-int run_benchmark(const Options& options, Bootstrap& bootstrap) {
+int run_benchmark(const Options& options, Bootstrap& bootstrap, const JobSite& site) {
   auto communicators = open_plugins(options, bootstrap);
   if (!communicators) {
     const Error& error = communicators.error();
@@ -19,7 +19,7 @@ int run_benchmark(const Options& options, Bootstrap& bootstrap) {
     const bool died = error.kind == ErrorKind::remote || error.kind == ErrorKind::timeout;
     return died ? kExitFailed : kExitUsage;
   }
-  Benchmark benchmark(options, bootstrap, *communicators);
+  Benchmark benchmark(options, bootstrap, site, *communicators);
   const Status status = benchmark.run();
   if (!status) return give_up(bootstrap, *communicators, status.error());
   return benchmark.wrong() ? kExitWrong : kExitFine;

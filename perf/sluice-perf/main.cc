@@ -2,9 +2,8 @@
 #include <cstdio>
 
 #include "perf/driver/exit_code.h"
-#include "perf/driver/job.h"
 #include "perf/sluice-perf/options.h"
-#include "perf/sluice-perf/plugins.h"
+#include "perf/sluice-perf/series.h"
 
 // NOLINTNEXTLINE(bugprone-exception-escape): out of memory may well end a tool
 int main(int argc, char** argv) {
@@ -15,15 +14,5 @@ int main(int argc, char** argv) {
     std::fprintf(to, end->code == kExitFine ? "%s" : "sluice-perf: %s\n", end->text.c_str());
     return end->code;
   }
-  const Options& options = std::get<Options>(parsed);
-  JobOptions job;
-  job.ranks = options.ranks;
-  job.needs_node = options.in_network;
-  job.node = options.node;
-  job.timeout = options.timeout;
-  job.verbose = options.verbose;
-  return run_job(job, [&](sluice::perf::Bootstrap& bootstrap) {
-    return options.command == Options::Command::p2p ? run_p2p(options, bootstrap)
-                                                    : run_allreduce(options, bootstrap);
-  });
+  return run_all_jobs(std::get<Options>(parsed));
 }

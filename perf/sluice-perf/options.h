@@ -3,20 +3,23 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "perf/driver/algorithm.h"
 #include "perf/driver/data_type.h"
 #include "perf/driver/fault.h"
+#include "perf/driver/job.h"
 
 namespace sluice::perf {
 
 struct Options {
-  enum class Command { allreduce, p2p };
-  Command command = Command::allreduce;
+  bool p2p = false;  // else a collective
+  Collective collective = Collective::allreduce;
   bool ring = true;
   bool in_network = false;
 
@@ -36,13 +39,21 @@ struct Options {
   std::string compare;  // a second plugin, or empty
   int version = 0;
   bool receive_hint = false;
-  int ranks = 0;
+  std::vector<int> rank_counts;  // one job for each; empty: the ranks are the launcher's
   std::string node;
+  TreeShape tree;
+  bool exact = false;  // SLUICE_PRECISION=exact
+  bool manager = false;
   Duration timeout = std::chrono::seconds(60);
   std::string json;
   bool verbose = false;
-  FaultPlan fault;
+  FaultPlan fault;                     // of a rank
+  std::vector<NodeFault> node_faults;  // of the job's daemons
+  std::optional<Duration> restart_after;
+  bool latency = false;  // one table over several numbers of ranks
+  bool quiet = false;    // no table of a single job
 
+  const char* command() const { return p2p ? "p2p" : name_of(collective); }
   std::vector<size_t> sizes() const;
 };
 
@@ -53,6 +64,10 @@ struct EndNow {  // help was asked for, or a word was wrong
 
 std::variant<Options, EndNow> parse_options(int argc, const char* const* argv);
 
+// "target:time:signal", as in "leaf0:2s:KILL".
+Result<NodeFault> parse_node_fault(const std::string& text);
+// "2s", "500ms".
+Result<Duration> parse_duration(const std::string& text);
 // "8", "64K", "16M", "2G": powers of 1024.
 Result<size_t> parse_bytes(const std::string& text);
 

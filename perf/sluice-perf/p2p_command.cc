@@ -146,7 +146,8 @@ class PairEnd {
 
 class P2pBenchmark {
  public:
-  P2pBenchmark(const Options& options, Bootstrap& bootstrap, Communicators& communicators)
+  P2pBenchmark(const Options& options, Bootstrap& bootstrap, const JobSite&,
+               Communicators& communicators)
       : options_(options),
         bootstrap_(bootstrap),
         communicators_(communicators),
@@ -298,8 +299,8 @@ class P2pBenchmark {
 
 }  // namespace
 
-int run_p2p(const Options& options, Bootstrap& bootstrap) {
-  return run_benchmark<P2pBenchmark>(options, bootstrap);
+int run_p2p(const Options& options, Bootstrap& bootstrap, const JobSite& site) {
+  return run_benchmark<P2pBenchmark>(options, bootstrap, site);
 }
 
 }  // namespace sluice::perf

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "perf/driver/test_data.h"
+#include "perf/sluice-perf/json_file.h"
 
 namespace sluice::perf {
 namespace {
@@ -22,17 +22,21 @@ std::string time_text(double value) {
 }
 
 void print_bounds(const Options& options, int ranks) {
+  if (options.collective == Collective::allgather) {
+    std::printf("# Check: every element, exact\n");
+    return;
+  }
   std::string text;
   for (const TypeInfo& type : options.types) {
     if (type.unit_roundoff == 0) continue;
     text += format_text("%s %s %.2e", text.empty() ? "" : ",", type.name,
-                        error_bound(type.type, ncclSum, ranks));
+                        error_bound(type.type, ncclSum, ranks, ranks - 1));
   }
   std::printf("# Check: every element, integers and min/max exact");
   if (!text.empty()) {
     std::printf(
-        "; float sums within g x sum|x|, products within g x |product|,\n"
-        "#        g = n u / (1 - n u) for n ranks and unit roundoff u:%s",
+        "; float sums within g x sum|x|, products within g x |product|;\n"
+        "#        g for a rounding at every hop (a tree's is smaller):%s",
         text.c_str());
   }
   std::printf("; same bits on all ranks\n");
@@ -51,10 +55,10 @@ Report::Report(const Options& options, JobFacts facts, bool speaks)
     : options_(options), facts_(std::move(facts)), speaks_(speaks) {}
 
 void Report::header() const {
-  if (!speaks_) return;
-  const bool p2p = options_.command == Options::Command::p2p;
+  if (!speaks_ || options_.quiet) return;
+  const bool p2p = options_.p2p;
   std::printf("# %s: ranks %d, sizes %zu to %zu bytes, %d iterations after %d to warm up%s\n",
-              p2p ? "p2p" : "allreduce", facts_.ranks, options_.least_bytes, options_.most_bytes,
+              options_.command(), facts_.ranks, options_.least_bytes, options_.most_bytes,
               options_.iterations, options_.warmups, options_.in_place ? ", in place" : "");
   for (size_t index = 0; index < facts_.plugins.size(); ++index) {
     std::printf("# Plugin %zu: %s\n", index, facts_.plugins[index].c_str());
@@ -75,8 +79,8 @@ void Report::header() const {
 
 void Report::add(const Row& row) {
   rows_.push_back(row);
-  if (!speaks_) return;
-  if (options_.command == Options::Command::p2p) {
+  if (!speaks_ || options_.quiet) return;
+  if (options_.p2p) {
     std::printf("%12zu %6zu %10s %9.3f %7s %12llu\n", row.bytes, row.plugin,
                 time_text(row.time_us).c_str(), row.algorithm_bandwidth, wrong_text(row).c_str(),
                 static_cast<unsigned long long>(row.wire_bytes));
@@ -119,7 +123,7 @@ std::string Report::verdict() const {
 }
 
 void Report::footer() const {
-  if (!speaks_) return;
+  if (!speaks_ || options_.quiet) return;
   bool titled = false;
   for (const Ratio& ratio : ratios_) {
     if (ratio.what != "plugin") continue;
@@ -141,7 +145,7 @@ void Report::footer() const {
 Status Report::write_json() const {
   if (!speaks_ || options_.json.empty()) return {};
   nlohmann::ordered_json document;
-  document["command"] = options_.command == Options::Command::p2p ? "p2p" : "allreduce";
+  document["command"] = options_.command();
   document["ranks"] = facts_.ranks;
   document["plugins"] = facts_.plugins;
   document["iterations"] = options_.iterations;
@@ -174,11 +178,7 @@ Status Report::write_json() const {
                                   {"op", ratio.op},
                                   {"median", ratio.median}});
   }
-  std::ofstream file(options_.json);
-  file << document.dump(2) << '\n';
-  file.flush();
-  if (!file) return fail(ErrorKind::system, "cannot write " + options_.json);
-  return {};
+  return write_document(options_.json, document);
 }
 
 }  // namespace sluice::perf

@@ -216,8 +216,9 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "sluice-train: %s\n", data.error().message.c_str());
     return perf::kExitUsage;
   }
-  return perf::run_job(
-      options.job, [&](perf::Bootstrap& bootstrap) { return run_rank(options, *data, bootstrap); });
+  return perf::run_job(options.job, [&](perf::Bootstrap& bootstrap, const perf::JobSite&) {
+    return run_rank(options, *data, bootstrap);
+  });
 }
 
 }  // namespace

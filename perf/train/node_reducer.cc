@@ -24,7 +24,7 @@ NodeReducer::NodeReducer() : memory_(correct_offset() + kAlignment) {
 
 Result<std::unique_ptr<NodeReducer>> NodeReducer::connect(perf::Communicator& communicator) {
   std::unique_ptr<NodeReducer> reducer(new NodeReducer);
-  auto allreduce = perf::InNetworkAllreduce::connect(communicator);
+  auto allreduce = perf::InNetwork::connect(communicator);
   if (!allreduce) return fail(std::move(allreduce).error());
   reducer->allreduce_ = std::move(*allreduce);
   const perf::HostMemory& memory = reducer->memory_;
@@ -33,9 +33,9 @@ Result<std::unique_ptr<NodeReducer>> NodeReducer::connect(perf::Communicator& co
   return reducer;
 }
 
-perf::AllreduceCall NodeReducer::call_for(ncclDataType_t type, size_t offset, size_t count) const {
+perf::CollectiveCall NodeReducer::call_for(ncclDataType_t type, size_t offset, size_t count) const {
   std::byte* const data = memory_.data() + offset;
-  return {type, ncclSum, data, data, count};
+  return {perf::Collective::allreduce, type, ncclSum, data, data, count};
 }
 
 Contribution NodeReducer::memory() {
@@ -51,7 +51,7 @@ Status NodeReducer::sum_gradients() {
 }
 
 Status NodeReducer::sum_correct() {
-  const perf::AllreduceCall call = call_for(ncclInt32, correct_offset(), 1);
+  const perf::CollectiveCall call = call_for(ncclInt32, correct_offset(), 1);
   return allreduce_->communicator().on_progress([&] { return allreduce_->run(call); });
 }
 

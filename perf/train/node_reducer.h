@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "perf/driver/in_network_allreduce.h"
+#include "perf/driver/in_network.h"
 #include "perf/train/training.h"
 
 namespace sluice::train {
@@ -24,11 +24,11 @@ class NodeReducer final : public Reducer {
 
  private:
   NodeReducer();
-  perf::AllreduceCall call_for(ncclDataType_t type, size_t offset, size_t count) const;
+  perf::CollectiveCall call_for(ncclDataType_t type, size_t offset, size_t count) const;
 
   perf::HostMemory memory_;  // gradient, loss, correct
-  std::vector<perf::AllreduceCall> gradient_calls_;
-  std::unique_ptr<perf::InNetworkAllreduce> allreduce_;  // after the memory that it knows
+  std::vector<perf::CollectiveCall> gradient_calls_;
+  std::unique_ptr<perf::InNetwork> allreduce_;  // after the memory that it knows
 };
 
 }  // namespace sluice::train

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -43,7 +44,7 @@ TEST(Options, ListsOfTypesAndOperators) {
   ASSERT_EQ(options.types.size(), 2u);
   EXPECT_EQ(options.types[0].type, ncclBfloat16);
   EXPECT_EQ(options.operators.size(), 4u);
-  EXPECT_EQ(must_parse({"allreduce", "-d", "all"}).types.size(), 10u);
+  EXPECT_EQ(must_parse({"allreduce", "-d", "all"}).types.size(), 12u);
 }
 
 TEST(Options, AlgorithmsAndFlags) {
@@ -54,20 +55,66 @@ TEST(Options, AlgorithmsAndFlags) {
   EXPECT_FALSE(must_parse({"allreduce", "--algo", "innetwork"}).ring);
 }
 
+TEST(Options, CollectivesRanksAndTrees) {
+  EXPECT_EQ(must_parse({"allgather"}).collective, Collective::allgather);
+  const Options options =
+      must_parse({"reducescatter", "--ranks", "2,3,16", "--tree", "2x3", "--precision", "exact"});
+  EXPECT_EQ(options.collective, Collective::reduce_scatter);
+  EXPECT_STREQ(options.command(), "reducescatter");
+  EXPECT_THAT(options.rank_counts, ElementsAre(2, 3, 16));
+  EXPECT_THAT(options.tree.fan_out, ElementsAre(2, 3));
+  EXPECT_EQ(options.tree.levels(), 3);
+  EXPECT_TRUE(options.exact);
+  EXPECT_STREQ(must_parse({"p2p"}).command(), "p2p");
+  EXPECT_EQ(must_parse({"allreduce"}).tree.levels(), 1);
+}
+
+TEST(Options, LatencyIsAPreset) {
+  const Options options = must_parse({"allreduce", "--latency"});
+  EXPECT_TRUE(options.ring && options.in_network);
+  EXPECT_THAT(options.sizes(), ElementsAre(8));
+  EXPECT_THAT(options.rank_counts, ElementsAre(2, 4, 8, 16, 32));
+  EXPECT_THAT(must_parse({"allreduce", "--latency", "--ranks", "3"}).rank_counts, ElementsAre(3));
+}
+
+TEST(Options, FaultsOfRanksAndOfDaemons) {
+  const Options options =
+      must_parse({"allreduce", "--ranks", "4", "--algo", "innetwork", "--tree", "2", "--fault",
+                  "leaf0:2s:KILL", "--fault", "manager:500ms:STOP", "--restart-after", "1s"});
+  ASSERT_EQ(options.node_faults.size(), 2u);
+  EXPECT_EQ(options.node_faults[0].target, "leaf0");
+  EXPECT_EQ(options.node_faults[0].after, std::chrono::seconds(2));
+  EXPECT_EQ(options.node_faults[0].signal, SIGKILL);
+  EXPECT_EQ(options.node_faults[1].after, std::chrono::milliseconds(500));
+  EXPECT_EQ(options.restart_after, std::chrono::seconds(1));
+}
+
 TEST(Options, BadWordsEndWithASentence) {
-  const std::vector<std::vector<const char*>> bad = {{},
-                                                     {"broadcast"},
-                                                     {"allreduce", "-d", "quad"},
-                                                     {"allreduce", "-o", "xor"},
-                                                     {"allreduce", "-b", "12Q"},
-                                                     {"allreduce", "-b", "0"},
-                                                     {"allreduce", "-b", "1M", "-e", "1K"},
-                                                     {"allreduce", "--ranks", "65"},
-                                                     {"allreduce", "--ranks", "1"},
-                                                     {"allreduce", "--net-version", "5"},
-                                                     {"allreduce", "--algo", "tree"},
-                                                     {"allreduce", "--fault", "1:never:KILL"},
-                                                     {"p2p", "--algo", "ring"}};
+  const std::vector<std::vector<const char*>> bad = {
+      {},
+      {"broadcast"},
+      {"allreduce", "-d", "quad"},
+      {"allreduce", "-o", "xor"},
+      {"allreduce", "-b", "12Q"},
+      {"allreduce", "-b", "0"},
+      {"allreduce", "-b", "1M", "-e", "1K"},
+      {"allreduce", "--ranks", "65"},
+      {"allreduce", "--ranks", "1"},
+      {"allreduce", "--ranks", "2,"},
+      {"allreduce", "--ranks", "2,x"},
+      {"allreduce", "--tree", "0"},
+      {"allreduce", "--tree", "2x"},
+      {"allreduce", "--tree", "64x64"},
+      {"allreduce", "--precision", "some"},
+      {"allreduce", "--restart-after", "1"},
+      {"allreduce", "--fault", "leaf0:2:KILL"},
+      {"allreduce", "--fault", "leaf0:2s:NONE"},
+      {"allreduce", "--ranks", "2", "--fault", "leaf0:2s:KILL"},
+      {"allgather", "--latency"},
+      {"allreduce", "--net-version", "5"},
+      {"allreduce", "--algo", "tree"},
+      {"allreduce", "--fault", "1:never:KILL"},
+      {"p2p", "--algo", "ring"}};
   for (const auto& words : bad) {
     const auto parsed = parse(words);
     ASSERT_TRUE(std::holds_alternative<EndNow>(parsed)) << (words.empty() ? "" : words.back());

@@ -23,7 +23,7 @@ using testing::Not;
 
 std::vector<std::string> command(const std::string& name, const std::vector<std::string>& more) {
   std::vector<std::string> words{SLUICE_PERF, name, "--plugin", SLUICE_RIG, "-n", "4", "-w", "1"};
-  if (name == "allreduce") words.insert(words.end(), {"--node", "none"});
+  if (name != "p2p") words.insert(words.end(), {"--node", "none"});
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -55,6 +55,28 @@ TEST_P(Versions, RunEveryTypeAndOperator) {
   EXPECT_THAT(outcome.output, HasSubstr("TESTRIG v" + std::to_string(GetParam())));
 }
 
+// v6 and v7 have neither in the network.
+TEST_P(Versions, RunGatherAndScatter) {
+  for (const char* name : {"allgather", "reducescatter"}) {
+    for (const bool in_place : {false, true}) {
+      std::vector<std::string> more{"--ranks",
+                                    "3",
+                                    "-b",
+                                    "5000",
+                                    "-d",
+                                    "all",
+                                    "-o",
+                                    "all",
+                                    "--net-version",
+                                    std::to_string(GetParam()),
+                                    "--algo",
+                                    GetParam() >= 8 ? "both" : "ring"};
+      if (in_place) more.emplace_back("--in-place");
+      expect_fine(run_program(command(name, more)));
+    }
+  }
+}
+
 TEST_P(Versions, RunPointToPoint) {
   expect_fine(run_program(command("p2p", {"--ranks", "2", "-b", "1", "-e", "100K", "-f", "30",
                                           "--net-version", std::to_string(GetParam())})));
@@ -66,6 +88,50 @@ TEST(Perf, LargeMessagesGoInManySlicesAndCalls) {
   // Above the ring's FIFO and above the test plugin's limit of 4 MiB per collective.
   expect_fine(run_program(command(
       "allreduce", {"--ranks", "3", "--algo", "both", "-b", "17M", "-n", "1", "-d", "bfloat16"})));
+}
+
+TEST(Perf, LargeWindowsGoInManyCalls) {
+  for (const char* name : {"allgather", "reducescatter"}) {
+    expect_fine(run_program(
+        command(name, {"--ranks", "3", "--algo", "both", "-b", "13M", "-n", "1", "-d", "half"})));
+  }
+}
+
+TEST(Perf, WindowsNeedTheirVersion) {
+  const Outcome outcome = run_program(command(
+      "allgather", {"--ranks", "2", "--algo", "innetwork", "-b", "1K", "--net-version", "7"}));
+  EXPECT_EQ(outcome.code, kExitFailed) << outcome.output;
+  EXPECT_THAT(outcome.errors, HasSubstr("v7 has no allgather in the network"));
+}
+
+TEST(Perf, SeveralNumbersOfRanksAreOneJobEach) {
+  const std::string file = testing::TempDir() + "several.json";
+  const Outcome outcome = run_program(
+      command("allreduce", {"--ranks", "2,3", "--algo", "both", "-b", "1K", "--json", file}));
+  expect_fine(outcome);
+  EXPECT_THAT(outcome.output, HasSubstr("ranks 2"));
+  EXPECT_THAT(outcome.output, HasSubstr("ranks 3"));
+  std::ifstream stream(file);
+  const auto runs = nlohmann::json::parse(stream).at("runs");
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[1].at("ranks"), 3);
+  EXPECT_EQ(runs[1].at("rows").size(), 2u);
+}
+
+TEST(Perf, LatencyIsOneTable) {
+  const Outcome outcome = run_program(command("allreduce", {"--latency", "--ranks", "2,5"}));
+  expect_fine(outcome);
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("\n +2 +8 +float +sum"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("\n +5 +8 +float +sum"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("# allreduce:"))) << "the jobs' own tables";
+}
+
+TEST(Perf, FaultsOfDaemonsNeedADaemon) {
+  const Outcome outcome =
+      run_program(command("allreduce", {"--ranks", "2", "--algo", "innetwork", "-b", "1K",
+                                        "--fault", "leaf0:1s:KILL"}));
+  EXPECT_EQ(outcome.code, kExitFailed);
+  EXPECT_THAT(outcome.errors, HasSubstr("no such daemon"));
 }
 
 TEST(Perf, OddRanksOfPointToPointStayOut) {
@@ -95,12 +161,14 @@ TEST(Perf, ComparesTwoPlugins) {
 }
 
 TEST(Perf, FindsCorruptedResults) {
-  for (const char* algorithm : {"ring", "innetwork"}) {
-    const Outcome outcome = run_program(
-        command("allreduce", {"--ranks", "3", "--algo", algorithm, "-b", "64K", "-d", "int32"}),
-        {{"TEST_PLUGIN_CORRUPT", "1"}});
-    EXPECT_EQ(outcome.code, kExitWrong) << outcome.output << outcome.errors;
-    EXPECT_THAT(outcome.output, HasSubstr("FAILED"));
+  for (const char* name : {"allreduce", "allgather", "reducescatter"}) {
+    for (const char* algorithm : {"ring", "innetwork"}) {
+      const Outcome outcome = run_program(
+          command(name, {"--ranks", "3", "--algo", algorithm, "-b", "64K", "-d", "int32"}),
+          {{"TEST_PLUGIN_CORRUPT", "1"}});
+      EXPECT_EQ(outcome.code, kExitWrong) << outcome.output << outcome.errors;
+      EXPECT_THAT(outcome.output, HasSubstr("FAILED"));
+    }
   }
   const Outcome p2p =
       run_program(command("p2p", {"--ranks", "2", "-b", "1K"}), {{"TEST_PLUGIN_CORRUPT", "1"}});

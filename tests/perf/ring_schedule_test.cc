@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,10 +19,11 @@ using Values = std::vector<long>;
 // All ranks' steps, inputs and outputs, and the messages on their way to each rank.
 class Game {
  public:
-  Game(int ranks, size_t count) : players_(static_cast<size_t>(ranks)), count_(count) {
+  Game(Collective collective, int ranks, size_t count)
+      : players_(static_cast<size_t>(ranks)), collective_(collective), count_(count) {
     for (int rank = 0; rank < ranks; ++rank) {
       Player& player = players_[static_cast<size_t>(rank)];
-      player.steps = ring_steps({ranks, rank, count, kMostSlice, 4, 4});
+      player.steps = ring_steps({collective, ranks, rank, count, kMostSlice, 4, 4});
       player.output.assign(count, -1);
       for (size_t index = 0; index < count; ++index) {
         player.input.push_back((rank + 1) * 1000 + static_cast<long>(index) * 7);
@@ -34,14 +38,13 @@ class Game {
     }
   }
 
-  void expect_sums() const {
-    const auto n = static_cast<long>(players_.size());
-    for (const Player& player : players_) {
+  void expect_results() const {
+    for (size_t rank = 0; rank < players_.size(); ++rank) {
+      const Player& player = players_[rank];
       ASSERT_EQ(player.next, player.steps.size()) << "a rank waits for ever";
       EXPECT_TRUE(player.arriving.empty());
       for (size_t index = 0; index < count_; ++index) {
-        const long expected = n * (n + 1) / 2 * 1000 + n * static_cast<long>(index) * 7;
-        ASSERT_EQ(player.output[index], expected) << "element " << index;
+        ASSERT_EQ(player.output[index], expected(rank, index)) << "element " << index;
       }
     }
   }
@@ -55,7 +58,8 @@ class Game {
         EXPECT_GT(step.count, 0u);
       }
     }
-    EXPECT_EQ(sent, 2 * (players_.size() - 1) * count_);
+    const size_t passes = collective_ == Collective::allreduce ? 2 : 1;
+    EXPECT_EQ(sent, passes * (players_.size() - 1) * count_);
   }
 
  private:
@@ -91,29 +95,65 @@ class Game {
     return true;
   }
 
+  // -1: stays as it was. An allgather's input is the vector in which only the own block counts.
+  long expected(size_t rank, size_t index) const {
+    const auto n = static_cast<long>(players_.size());
+    const size_t owner = index / std::max<size_t>(count_ / players_.size(), 1);
+    if (collective_ == Collective::allgather) {
+      return (static_cast<long>(owner) + 1) * 1000 + static_cast<long>(index) * 7;
+    }
+    if (collective_ == Collective::reduce_scatter && owner != rank) return -1;
+    return n * (n + 1) / 2 * 1000 + n * static_cast<long>(index) * 7;
+  }
+
   std::vector<Player> players_;
+  Collective collective_;
   size_t count_;
 };
 
-class Ring : public testing::TestWithParam<int> {};
+struct Played {
+  Collective collective;
+  int ranks;
+};
 
-TEST_P(Ring, LeavesTheSumOnEveryRank) {
-  for (const size_t count : {0, 1, 2, 7, 64, 129, 1000, 5003}) {
-    SCOPED_TRACE(count);
-    Game game(GetParam(), count);
+class RingSteps : public testing::TestWithParam<Played> {
+ protected:
+  // Blocks are equal where there are blocks.
+  static void for_each_count(const std::function<void(size_t)>& body) {
+    const auto [collective, ranks] = GetParam();
+    const size_t unit = collective == Collective::allreduce ? 1 : static_cast<size_t>(ranks);
+    for (const size_t count : {0, 1, 2, 7, 64, 129, 1000, 5003}) {
+      SCOPED_TRACE(count);
+      body(count * unit);
+    }
+  }
+};
+
+TEST_P(RingSteps, LeaveTheResultOnEveryRank) {
+  for_each_count([](size_t count) {
+    Game game(GetParam().collective, GetParam().ranks, count);
     game.play();
-    game.expect_sums();
-  }
+    game.expect_results();
+  });
 }
 
-TEST_P(Ring, SendsWhatARingMustSend) {
-  for (const size_t count : {0, 1, 2, 7, 64, 129, 1000, 5003}) {
-    SCOPED_TRACE(count);
-    Game(GetParam(), count).expect_bytes();
-  }
+TEST_P(RingSteps, SendWhatARingMustSend) {
+  for_each_count(
+      [](size_t count) { Game(GetParam().collective, GetParam().ranks, count).expect_bytes(); });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Ring, testing::Values(2, 3, 5, 8, 64));
+std::vector<Played> all_played() {
+  std::vector<Played> all;
+  for (const Collective collective :
+       {Collective::allreduce, Collective::allgather, Collective::reduce_scatter}) {
+    for (const int ranks : {2, 3, 5, 8, 24}) all.push_back({collective, ranks});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RingSteps, testing::ValuesIn(all_played()), [](const auto& tested) {
+  return name_of(tested.param.collective) + std::to_string(tested.param.ranks);
+});
 
 }  // namespace
 }  // namespace sluice::perf

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -149,7 +150,7 @@ RigRequest* RigComm::receive(void* data, size_t size) {
 
 RigGroup* RigGroup::connect(void** handles, int ranks, int rank, RigListener* listener) {
   auto group = std::make_unique<RigGroup>();
-  group->rank_ = rank;
+  group->rank_ = static_cast<size_t>(rank);
   const auto own = static_cast<uint8_t>(rank);
   if (rank != 0) {
     const int fd = rig_connect(*static_cast<RigHandle*>(handles[0]));
@@ -188,6 +189,7 @@ struct RigGroup::Operation final : RigRequest {
       for (auto& peer : group->peers_) alive = peer->pump() && alive;
     }
     *done = pending == 0 ? 1 : 0;
+    if (*done != 0 && taken != nullptr) std::memcpy(taken, window.data() + own.begin, own.size);
     if (*done != 0 && sizes != nullptr) *sizes = static_cast<int>(bytes);
     return *done != 0 || alive ? ncclSuccess : ncclRemoteError;
   }
@@ -200,6 +202,9 @@ struct RigGroup::Operation final : RigRequest {
   int pending = 0;
   bool reduced = false;
   std::vector<std::vector<std::byte>> inputs;
+  std::vector<std::byte> window;  // a scatter's, of which `own` goes to `taken`
+  Own own;
+  void* taken = nullptr;
 };
 
 RigRequest* RigGroup::allreduce(const void* send, void* receive, size_t count, ncclDataType_t type,
@@ -222,6 +227,37 @@ RigRequest* RigGroup::allreduce(const void* send, void* receive, size_t count, n
     operation->inputs[peer].resize(operation->bytes);
     peers_[peer]->receive(operation->inputs[peer].data(), operation->bytes, &operation->pending);
   }
+  return operation;
+}
+
+RigGroup::Own RigGroup::own_part(size_t bytes_per_rank, size_t offset, size_t bytes) const {
+  const size_t block = rank_ * bytes_per_rank;
+  const size_t begin = std::clamp(block, offset, offset + bytes);
+  const size_t end = std::clamp(block + bytes_per_rank, offset, offset + bytes);
+  return {begin - offset, end - begin};
+}
+
+RigRequest* RigGroup::allgather(const void* send, void* receive, size_t bytes_per_rank,
+                                size_t offset, size_t bytes) {
+  const Own own = own_part(bytes_per_rank, offset, bytes);
+  auto* const window = static_cast<std::byte*>(receive);
+  std::memmove(window + own.begin, send, own.size);
+  std::memset(window, 0, own.begin);
+  std::memset(window + own.begin + own.size, 0, bytes - own.begin - own.size);
+  return allreduce(receive, receive, bytes, ncclUint8, ncclSum);
+}
+
+RigRequest* RigGroup::reduce_scatter(const void* send, void* receive, size_t bytes_per_rank,
+                                     size_t offset, size_t bytes, ncclDataType_t type,
+                                     ncclRedOp_t op) {
+  const auto* from = static_cast<const std::byte*>(send);
+  std::vector<std::byte> window(from, from + bytes);
+  std::byte* const data = window.data();
+  auto* operation =
+      static_cast<Operation*>(allreduce(data, data, bytes / perf::info_of(type).bytes, type, op));
+  operation->window = std::move(window);  // stays where it is
+  operation->own = own_part(bytes_per_rank, offset, bytes);
+  operation->taken = receive;
   return operation;
 }
 

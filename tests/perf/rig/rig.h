@@ -61,11 +61,22 @@ class RigGroup {
   static RigGroup* connect(void** handles, int ranks, int rank, RigListener* listener);
   RigRequest* allreduce(const void* send, void* receive, size_t count, ncclDataType_t type,
                         ncclRedOp_t op);
+  // Windows of the vector of all ranks' blocks, bytes. Both are an allreduce of the window: a
+  // gather of zeros around the own bytes, a scatter from which a rank takes its own.
+  RigRequest* allgather(const void* send, void* receive, size_t bytes_per_rank, size_t offset,
+                        size_t bytes);
+  RigRequest* reduce_scatter(const void* send, void* receive, size_t bytes_per_rank, size_t offset,
+                             size_t bytes, ncclDataType_t type, ncclRedOp_t op);
 
  private:
+  struct Own {  // what of the own block is in a window: where in the window, and how much
+    size_t begin = 0;
+    size_t size = 0;
+  };
+  Own own_part(size_t bytes_per_rank, size_t offset, size_t bytes) const;
   struct Operation;
   std::vector<std::unique_ptr<Stream>> peers_;  // rank 0: one for each other rank, in order
-  int rank_ = 0;
+  size_t rank_ = 0;
 };
 
 int device_count();

@@ -143,7 +143,7 @@ ncclResult_t connect_group(void* handles[], int ranks, int rank, void* listener,
   return *comm != nullptr ? ncclSuccess : ncclRemoteError;
 }
 ncclResult_t reduce_support(ncclDataType_t type, ncclRedOp_t op, int* supported) {
-  *supported = type <= ncclBfloat16 && op <= ncclMin ? 1 : 0;
+  *supported = type <= ncclFloat8e5m2 && op <= ncclMin ? 1 : 0;
   return ncclSuccess;
 }
 template <typename Count>
@@ -151,6 +151,25 @@ ncclResult_t iallreduce(void* comm, void* send, void* receive, Count count, nccl
                         ncclRedOp_t op, void*, void*, void** request) {
   *request =
       static_cast<RigGroup*>(comm)->allreduce(send, receive, static_cast<size_t>(count), type, op);
+  return ncclSuccess;
+}
+template <typename Sge>
+ncclResult_t iallgather(void* comm, void* send, int parts, Sge* receive, size_t bytes_per_rank,
+                        size_t offset, size_t bytes, void*, void** request) {
+  *request = nullptr;
+  if (parts != 1 || receive->size != bytes) return ncclInvalidArgument;
+  *request = static_cast<RigGroup*>(comm)->allgather(send, receive->address, bytes_per_rank, offset,
+                                                     bytes);
+  return ncclSuccess;
+}
+template <typename Sge>
+ncclResult_t ireducescatter(void* comm, int parts, Sge* send, void* receive, size_t bytes_per_rank,
+                            size_t offset, size_t bytes, ncclDataType_t type, ncclRedOp_t op, void*,
+                            void** request) {
+  *request = nullptr;
+  if (parts != 1 || send->size != bytes) return ncclInvalidArgument;
+  *request = static_cast<RigGroup*>(comm)->reduce_scatter(send->address, receive, bytes_per_rank,
+                                                          offset, bytes, type, op);
   return ncclSuccess;
 }
 ncclResult_t close_group(void* comm) {
@@ -192,6 +211,10 @@ constexpr auto collnet_table() {
   table.connect = connect_group;
   table.reduceSupport = reduce_support;
   table.iallreduce = iallreduce;
+  if constexpr (V >= 8) {
+    table.iallgather = iallgather;
+    table.ireducescatter = ireducescatter;
+  }
   table.closeColl = close_group;
   return table;
 }

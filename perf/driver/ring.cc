@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "perf/driver/ring_allreduce.h"
+#include "perf/driver/ring.h"
 
 #include <array>
 #include <cstring>
@@ -25,16 +25,18 @@ std::vector<size_t> indices_of(const std::vector<RingStep>& steps, bool RingStep
 
 }  // namespace
 
-// One allreduce in flight. Messages of a direction are numbered; each has passed a prefix of:
+// One operation in flight. Messages of a direction are numbered; each has passed a prefix of:
 // posted, arrived, consumed (receives) or filled, posted, completed (sends).
-class RingAllreduce::Operation {
+class Ring::Operation {
  public:
-  Operation(RingAllreduce& ring, const AllreduceCall& call)
+  Operation(Ring& ring, const CollectiveCall& call)
       : ring_(ring),
         call_(call),
         net_(ring.communicator().net()),
         steps_(ring.steps_),
         element_(info_of(call.type).bytes),
+        own_(static_cast<size_t>(ring.communicator().bootstrap().rank()) *
+             call.block(ring.communicator().bootstrap().size()) * element_),
         receives_(indices_of(steps_, &RingStep::receives)),
         sends_(indices_of(steps_, &RingStep::sends)) {}
 
@@ -50,7 +52,7 @@ class RingAllreduce::Operation {
       if (moved_) {
         patience.progress();
       } else {
-        SLUICE_RETURN_IF_ERROR(patience.idle("in a ring allreduce"));
+        SLUICE_RETURN_IF_ERROR(patience.idle("in a ring"));
       }
     }
     return {};
@@ -102,20 +104,31 @@ class RingAllreduce::Operation {
     return !step.sends || filled_ - completed_ < kSteps;
   }
 
+  // Where a step's elements are: an allgather has only the own block of the input, a reduce-scatter
+  // only that of the output.
+  const std::byte* input_of(const RingStep& step) const {
+    const size_t start = call_.collective == Collective::allgather ? own_ : 0;
+    return call_.input + (step.first * element_ - start);
+  }
+  std::byte* output_of(const RingStep& step) const {
+    const size_t start = call_.collective == Collective::reduce_scatter ? own_ : 0;
+    return call_.output + (step.first * element_ - start);
+  }
+
   void perform(const RingStep& step) {
-    const size_t offset = step.first * element_;
     const size_t bytes = step.count * element_;
-    const std::byte* outcome = call_.input + offset;
     std::byte* const received = step.receives ? ring_.receive_fifo_.slot(consumed_) : nullptr;
     std::byte* const slot = step.sends ? ring_.send_fifo_.slot(filled_) : nullptr;
-    if (step.reduces && step.sends) {  // what is reduced always goes on
-      reduce(call_.type, call_.op, slot, received, outcome, step.count);
-      outcome = slot;
-    } else if (step.receives) {
-      outcome = received;
+    const std::byte* outcome = received;
+    if (step.reduces) {
+      std::byte* const to = step.sends ? slot : output_of(step);
+      reduce(call_.type, call_.op, to, received, input_of(step), step.count);
+      outcome = to;
+    } else if (!step.receives) {
+      outcome = input_of(step);
     }
     if (step.sends && outcome != slot) std::memcpy(slot, outcome, bytes);
-    if (step.stores) std::memcpy(call_.output + offset, outcome, bytes);
+    if (step.stores && outcome != output_of(step)) std::memcpy(output_of(step), outcome, bytes);
     if (step.receives) ++consumed_;
     if (step.sends) ++filled_;
     moved_ = true;
@@ -147,11 +160,12 @@ class RingAllreduce::Operation {
     return {};
   }
 
-  RingAllreduce& ring_;
-  const AllreduceCall& call_;
+  Ring& ring_;
+  const CollectiveCall& call_;
   NetApi& net_;
   const std::vector<RingStep>& steps_;
   const size_t element_;
+  const size_t own_;  // where this rank's block begins, bytes
   const std::vector<size_t> receives_;
   const std::vector<size_t> sends_;
   size_t next_ = 0;
@@ -162,19 +176,18 @@ class RingAllreduce::Operation {
   bool moved_ = false;
 };
 
-Result<std::unique_ptr<Allreduce>> RingAllreduce::connect(Communicator& communicator,
-                                                          bool receive_hint) {
+Result<std::unique_ptr<Algorithm>> Ring::connect(Communicator& communicator, bool receive_hint) {
   const Bootstrap& bootstrap = communicator.bootstrap();
   const int size = bootstrap.size();
   const int rank = bootstrap.rank();
   auto link = PeerLink::connect(communicator, (rank + 1) % size, (rank + size - 1) % size);
   if (!link) return fail(std::move(link).error());
-  std::unique_ptr<RingAllreduce> ring(new RingAllreduce(std::move(*link), receive_hint));
+  std::unique_ptr<Ring> ring(new Ring(std::move(*link), receive_hint));
   SLUICE_RETURN_IF_ERROR(communicator.bootstrap().agree(ring->register_fifos()));
   return ring;
 }
 
-Status RingAllreduce::register_fifos() {
+Status Ring::register_fifos() {
   const auto make = [&](void* comm, const HostMemory& memory, std::unique_ptr<Registration>& to) {
     auto made = Registration::make(communicator(), communicator().net(), comm, memory.data(),
                                    memory.size());
@@ -186,16 +199,17 @@ Status RingAllreduce::register_fifos() {
   return make(link_.receive_comm(), receive_fifo_.memory, receive_region_);
 }
 
-Status RingAllreduce::run(const AllreduceCall& call) {
+Status Ring::run(const CollectiveCall& call) {
   const Bootstrap& bootstrap = communicator().bootstrap();
   const size_t element = info_of(call.type).bytes;
   RingShape shape;
+  shape.collective = call.collective;
   shape.ranks = bootstrap.size();
   shape.rank = bootstrap.rank();
   shape.count = call.count;
   shape.most_slice = kMostSliceBytes / element;
   shape.least_slice = kLeastSliceBytes / element;
-  if (shape.count != planned_for_.count || shape.most_slice != planned_for_.most_slice) {
+  if (shape != planned_for_) {
     steps_ = ring_steps(shape);
     planned_for_ = shape;
   }

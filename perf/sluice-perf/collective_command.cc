@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// sluice-perf allreduce: times the contestants (plugins x algorithms) in turn and checks their
-// results.
+// sluice-perf allreduce, allgather, reducescatter: times the contestants (plugins x algorithms) in
+// turn and checks their results.
 #include <algorithm>
 #include <cstring>
 
-#include "perf/driver/exit_code.h"
-#include "perf/driver/in_network_allreduce.h"
-#include "perf/driver/job.h"
-#include "perf/driver/ring_allreduce.h"
-#include "perf/driver/test_data.h"
+#include "perf/driver/collective_data.h"
 #include "perf/sluice-perf/benchmark_run.h"
-#include "perf/sluice-perf/plugins.h"
+#include "perf/sluice-perf/contestants.h"
 
 namespace sluice::perf {
 namespace {
 
 constexpr int kRounds = 5;  // per size when contestants take turns; -n is spread over them
-
-struct Contestant {
-  size_t plugin = 0;
-  std::unique_ptr<Allreduce> algorithm;
-};
 
 struct TimeSample {  // one rank's, exchanged
   double seconds;
@@ -31,24 +22,31 @@ struct Verdict {
   uint64_t hash;
 };
 
-class AllreduceBenchmark {
+class CollectiveBenchmark {
  public:
-  AllreduceBenchmark(const Options& options, Bootstrap& bootstrap, Communicators& communicators)
+  CollectiveBenchmark(const Options& options, Bootstrap& bootstrap, const JobSite& site,
+                      Communicators& communicators)
       : options_(options),
         bootstrap_(bootstrap),
+        site_(site),
         communicators_(communicators),
         report_(options, facts_of(options, communicators), bootstrap.rank() == 0),
-        input_(options.most_bytes + 8),
-        output_(options.in_place ? 1 : options.most_bytes + 8) {}
+        data_(options.collective, options.in_place, bootstrap.rank(), bootstrap.size(),
+              options.most_bytes) {}
 
   Status run() {
-    SLUICE_RETURN_IF_ERROR(connect());
+    auto contestants = connect_contestants(options_, communicators_, data_);
+    if (!contestants) return fail(std::move(contestants).error());
+    contestants_ = std::move(*contestants);
     report_.header();
     for (const TypeInfo& type : options_.types) {
-      for (const OperatorInfo& op : options_.operators) {
-        SLUICE_RETURN_IF_ERROR(bootstrap_.agree(check_support(type, op)));
+      for (const OperatorInfo& op : operators()) {
+        for (Contestant& one : contestants_) {
+          SLUICE_RETURN_IF_ERROR(
+              bootstrap_.agree(one.algorithm->supports(options_.collective, type.type, op.op)));
+        }
         for (const size_t bytes : options_.sizes()) {
-          SLUICE_RETURN_IF_ERROR(measure(type, op, std::max<size_t>(bytes / type.bytes, 1)));
+          SLUICE_RETURN_IF_ERROR(measure(type, op, data_.count_for(bytes, type.bytes)));
         }
       }
     }
@@ -58,42 +56,22 @@ class AllreduceBenchmark {
   bool wrong() const { return report_.wrong() != 0; }
 
  private:
-  Status connect() {
-    for (size_t plugin = 0; plugin < communicators_.size(); ++plugin) {
-      Communicator& communicator = *communicators_[plugin];
-      if (options_.ring) {
-        auto ring = RingAllreduce::connect(communicator, options_.receive_hint);
-        if (!ring) return fail(std::move(ring).error());
-        contestants_.push_back({plugin, std::move(*ring)});
-      }
-      if (options_.in_network) {
-        auto in_network = InNetworkAllreduce::connect(communicator);
-        if (!in_network) return fail(std::move(in_network).error());
-        contestants_.push_back({plugin, std::move(*in_network)});
-      }
-    }
-    for (Contestant& one : contestants_) {
-      SLUICE_RETURN_IF_ERROR(
-          bootstrap_.agree(one.algorithm->prepare(input_.data(), output(), input_.size())));
-    }
-    return {};
+  std::span<const OperatorInfo> operators() const {
+    const std::span<const OperatorInfo> all = options_.operators;
+    return options_.collective == Collective::allgather ? all.first(1) : all;
   }
-
-  std::byte* output() { return options_.in_place ? input_.data() : output_.data(); }
-
-  Status check_support(const TypeInfo& type, const OperatorInfo& op) {
-    for (Contestant& one : contestants_) {
-      auto* in_network = dynamic_cast<InNetworkAllreduce*>(one.algorithm.get());
-      if (in_network == nullptr) continue;
-      SLUICE_RETURN_IF_ERROR(in_network->supports(type.type, op.op));
-    }
-    return {};
+  const char* name_of_operator(const OperatorInfo& op) const {
+    return options_.collective == Collective::allgather ? "none" : op.name;
+  }
+  // nccl-tests' factors.
+  double bus_factor() const {
+    const double ranks = bootstrap_.size();
+    return (options_.collective == Collective::allreduce ? 2 : 1) * (ranks - 1) / ranks;
   }
 
   Status measure(const TypeInfo& type, const OperatorInfo& op, size_t count) {
-    const Pattern pattern{type.type, op.op, 0};
-    const AllreduceCall call{type.type, op.op, input_.data(), output(), count};
-    fill(pattern, bootstrap_.rank(), 0, count, input_.data());
+    const CollectiveCall call = data_.call_for(type.type, op.op, count);
+    data_.fill_input(call, 0);
     for (Contestant& one : contestants_)
       SLUICE_RETURN_IF_ERROR(repeat(one, call, options_.warmups));
 
@@ -114,7 +92,7 @@ class AllreduceBenchmark {
       const double seconds = median_of(times[index]);
       row.time_us = seconds * 1e6;
       row.algorithm_bandwidth = static_cast<double>(row.bytes) / seconds / 1e9;
-      row.bus_bandwidth = row.algorithm_bandwidth * 2 * (bootstrap_.size() - 1) / bootstrap_.size();
+      row.bus_bandwidth = row.algorithm_bandwidth * bus_factor();
       row.wire_bytes = bytes[index];
       if (options_.check) SLUICE_RETURN_IF_ERROR(check(contestants_[index], call, row));
       report_.add(row);
@@ -130,11 +108,11 @@ class AllreduceBenchmark {
     row.bytes = count * type.bytes;
     row.count = count;
     row.type = type.name;
-    row.op = op.name;
+    row.op = name_of_operator(op);
     return row;
   }
 
-  static Status repeat(Contestant& one, const AllreduceCall& call, int times) {
+  static Status repeat(Contestant& one, const CollectiveCall& call, int times) {
     return one.algorithm->communicator().on_progress([&]() -> Status {
       for (int index = 0; index < times; ++index) {
         SLUICE_RETURN_IF_ERROR(one.algorithm->run(call));
@@ -144,7 +122,7 @@ class AllreduceBenchmark {
   }
 
   // Mean over ranks of the time and the bytes of one operation.
-  Result<TimeSample> time(Contestant& one, const AllreduceCall& call, int iterations) {
+  Result<TimeSample> time(Contestant& one, const CollectiveCall& call, int iterations) {
     SLUICE_RETURN_IF_ERROR(bootstrap_.barrier());
     TimeSample own{};
     const auto timed = [&]() -> Status {
@@ -171,14 +149,13 @@ class AllreduceBenchmark {
   }
 
   // One more operation on fresh inputs into an output that holds none of the answer.
-  Status check(Contestant& one, const AllreduceCall& call, Row& row) {
-    const Pattern pattern{call.type, call.op, ++seed_};
-    fill(pattern, bootstrap_.rank(), 0, call.count, input_.data());
-    if (!options_.in_place) std::memset(output(), 0xa5, row.bytes);
+  Status check(Contestant& one, const CollectiveCall& call, Row& row) {
+    data_.spoil_output(call);
+    data_.fill_input(call, ++seed_);
     SLUICE_RETURN_IF_ERROR(bootstrap_.barrier());
     SLUICE_RETURN_IF_ERROR(repeat(one, call, 1));
-    const Verdict own{count_wrong(pattern, bootstrap_.size(), 0, call.count, output()),
-                      hash_bytes(output(), row.bytes)};
+    const int roundings = roundings_of(*one.algorithm, options_, site_, bootstrap_.size());
+    const Verdict own{data_.count_wrong_output(call, seed_, roundings), data_.hash_of_output(call)};
     auto all = bootstrap_.allgather(own);
     if (!all) return fail(std::move(all).error());
     row.checked = true;
@@ -196,7 +173,7 @@ class AllreduceBenchmark {
         ratios.push_back(times[first][round] / times[second][round]);
       }
       report_.add(Ratio{what, contestants_[second].algorithm->name(), count * type.bytes, type.name,
-                        op.name, median_of(std::move(ratios))});
+                        name_of_operator(op), median_of(std::move(ratios))});
     };
     for (size_t first = 0; first < contestants_.size(); ++first) {
       for (size_t second = first + 1; second < contestants_.size(); ++second) {
@@ -211,18 +188,18 @@ class AllreduceBenchmark {
 
   const Options& options_;
   Bootstrap& bootstrap_;
+  const JobSite& site_;
   Communicators& communicators_;
   Report report_;
-  HostMemory input_;
-  HostMemory output_;
+  CollectiveData data_;
   std::vector<Contestant> contestants_;  // after the memory: closed before it is freed
   uint64_t seed_ = 0;
 };
 
 }  // namespace
 
-int run_allreduce(const Options& options, Bootstrap& bootstrap) {
-  return run_benchmark<AllreduceBenchmark>(options, bootstrap);
+int run_collective(const Options& options, Bootstrap& bootstrap, const JobSite& site) {
+  return run_benchmark<CollectiveBenchmark>(options, bootstrap, site);
 }
 
 }  // namespace sluice::perf
