@@ -7,8 +7,8 @@
 
 #include "base/version.h"
 #include "sharp/agg/daemon/options.h"
-#include "sharp/agg/daemon/port_file.h"
 #include "sharp/agg/server.h"
+#include "transport/port_file.h"
 
 namespace {
 
@@ -39,15 +39,20 @@ void watch_signals() {
 }
 
 Status serve(sluice::transport::Context& context, const sluice::sharp::DaemonOptions& options) {
-  auto server = sluice::sharp::AggregationServer::open(context, options.server);
+  sluice::sharp::Registration registration(context.logger(), options.transport,
+                                           options.registration);
+  sluice::sharp::ServerOptions server_options = options.server;
+  if (!options.registration.managers.empty()) server_options.guest = &registration;
+  auto server = sluice::sharp::AggregationServer::open(context, server_options);
   if (!server) return sluice::fail(server.error());
   running_server = server->get();
   watch_signals();
   const auto address = (*server)->address();
+  registration.set_listening(address);
   SLUICE_INFO(context.logger(), init, "sluice-agg %s (%s) listens on %s", sluice::kVersion,
               sluice::kGitId, sluice::transport::text_of(address).c_str());
   if (!options.port_file.empty()) {
-    SLUICE_RETURN_IF_ERROR(sluice::sharp::write_port_file(options.port_file, address.port));
+    SLUICE_RETURN_IF_ERROR(sluice::transport::write_port_file(options.port_file, address.port));
   }
   Status status = (*server)->run();
   // A signal from here on finds no server.

@@ -8,6 +8,7 @@
 
 #include "base/parameter_value.h"
 #include "base/version.h"
+#include "sharp/agg/daemon/manager_options.h"
 #include "transport/socket_options.h"
 
 namespace sluice::sharp {
@@ -120,6 +121,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_option("--stats-interval", texts.statistics, "time between lines of statistics, or off")
       ->capture_default_str();
+  ManagerOptions manager;
+  manager.declare(app);
   app.set_version_flag("--version", format_text("sluice-agg %s (%s)", kVersion, kGitId));
   try {  // CLI11 reports by exceptions; they end here
     app.parse(argc, argv);
@@ -131,6 +134,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
     return fail(ErrorKind::invalid_usage, error.what());
   }
   SLUICE_RETURN_IF_ERROR(interpret(texts, options));
+  auto registration = manager.interpret();
+  if (!registration) return fail(registration.error());
+  options.registration = std::move(*registration);
   return CommandLine{options, ""};
 }
 

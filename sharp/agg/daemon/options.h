@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "sharp/agg/registration.h"
 #include "sharp/agg/server.h"
 
 namespace sluice::sharp {
@@ -13,6 +14,7 @@ namespace sluice::sharp {
 struct DaemonOptions {
   ServerOptions server;
   transport::Settings transport;
+  RegistrationOptions registration;
   std::string port_file;  // empty: none
 };
 

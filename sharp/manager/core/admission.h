@@ -62,7 +62,7 @@ class Admission {
   std::vector<LeaseId> expire(TimePoint now);
 
   const Lease* find(LeaseId lease) const { return leases_.find(lease); }
-  const Lease* find(const GroupId& group) const;
+  const Lease* find(const GroupId& group) const { return leases_.find(group); }
   size_t lease_count() const { return leases_.size(); }
   template <typename Visit>
   void for_each_lease(const Visit& visit) const {

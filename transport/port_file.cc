@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharp/agg/daemon/port_file.h"
+#include "transport/port_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,13 +9,13 @@
 
 #include "transport/file_descriptor.h"
 
-namespace sluice::sharp {
+namespace sluice::transport {
 
 Status write_port_file(const std::string& name, uint16_t port) {
   const std::string aside = format_text("%s.%d", name.c_str(), static_cast<int>(::getpid()));
   const std::string text = std::to_string(port) + "\n";
   {
-    const transport::FileDescriptor file(
+    const FileDescriptor file(
         ::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file) return fail_errno(errno, "opening " + aside);
     if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
@@ -30,4 +30,4 @@ Status write_port_file(const std::string& name, uint16_t port) {
   return {};
 }
 
-}  // namespace sluice::sharp
+}  // namespace sluice::transport
