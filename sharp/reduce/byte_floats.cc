@@ -5,6 +5,9 @@
 
 #include "sharp/reduce/kernels.h"
 
+// With the permutations of bytes that AVX-512 got later (VBMI).
+#define HWY_WANT_AVX3_DL
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sharp/reduce/byte_floats.cc"
 #include <hwy/foreach_target.h>
@@ -19,15 +22,87 @@ namespace {
 using E4M3 = SmallFloat<4, 3, 0x7e, 0x7e>;
 using E5M2 = SmallFloat<5, 2, 0x7c, 0x7b>;
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if HWY_TARGET == HWY_AVX3_DL
 
-// By way of fp16, which the CPU converts. `from` becomes two vectors.
+// The upper two bytes of the fp32 of every magnitude; the others are zero.
+struct UpperBytes {
+  alignas(64) uint8_t first[128];
+  alignas(64) uint8_t second[128];
+};
+
+template <class Format>
+constexpr uint32_t upper_half(uint32_t magnitude) {
+  if (magnitude > Format::kLast) return 0x7fff;  // NaN
+  if (magnitude >= Format::kFirstSpecial) return 0x7f80;
+  constexpr int kShift = 7 - Format::kMantissa;
+  if (magnitude >> Format::kMantissa != 0) {
+    return (magnitude << kShift) + (Format::kRebias >> 16);
+  }
+  if (magnitude == 0) return 0;
+  uint32_t exponent = Format::kLeastNormal >> 23;
+  for (; magnitude >> Format::kMantissa == 0; magnitude <<= 1) --exponent;
+  return (exponent << 7) + ((magnitude << kShift) & 0x7f);
+}
+
+template <class Format>
+constexpr UpperBytes make_upper_bytes() {
+  UpperBytes bytes{};
+  for (uint32_t magnitude = 0; magnitude < 128; ++magnitude) {
+    bytes.first[magnitude] = static_cast<uint8_t>(upper_half<Format>(magnitude) >> 8);
+    bytes.second[magnitude] = static_cast<uint8_t>(upper_half<Format>(magnitude));
+  }
+  return bytes;
+}
+
+// Where each byte comes from, so that after interleaving the vectors are in order.
+struct ByteOrder {
+  alignas(64) uint8_t from[64];
+};
+
+constexpr ByteOrder make_byte_order() {
+  ByteOrder order{};
+  for (int lane = 0; lane < 16; ++lane) {
+    const int at = lane / 4 * 16 + lane % 4 * 2;
+    for (int vector = 0; vector < 4; ++vector) {
+      order.from[at + vector / 2 * 8 + vector % 2] = static_cast<uint8_t>(16 * vector + lane);
+    }
+  }
+  return order;
+}
+
+// By tables.
+template <class SmallFormat>
+struct Widen {
+  using Format = SmallFormat;
+  static constexpr UpperBytes kUpper = make_upper_bytes<Format>();
+  static constexpr ByteOrder kOrder = make_byte_order();
+
+  static HWY_INLINE __m512i look_up(const uint8_t* table, __m512i bytes) {
+    return _mm512_permutex2var_epi8(_mm512_load_si512(table), bytes, _mm512_load_si512(table + 64));
+  }
+  static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
+                              FloatVector& d) {
+    const __m512i bytes =
+        _mm512_permutexvar_epi8(_mm512_load_si512(kOrder.from), _mm512_loadu_si512(from));
+    const __m512i second = look_up(kUpper.second, bytes);
+    // The sign from the byte.
+    const __m512i first = _mm512_ternarylogic_epi32(look_up(kUpper.first, bytes), bytes,
+                                                    _mm512_set1_epi8(-128), 0xf8);
+    widen(WordVector{_mm512_unpacklo_epi8(second, first)}, a, b);
+    widen(WordVector{_mm512_unpackhi_epi8(second, first)}, c, d);
+  }
+  static HWY_INLINE void widen(WordVector words, FloatVector& even, FloatVector& odd) {
+    even = hn::BitCast(Floats(), hn::ShiftLeft<16>(words));
+    odd = hn::BitCast(Floats(), hn::And(words, hn::Set(Words(), 0xffff0000u)));
+  }
+};
+
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+// By way of fp16, which the CPU converts.
 using Shorts = hn::Repartition<uint16_t, Floats>;
 using ShortVector = hn::Vec<Shorts>;
 
-HWY_INLINE ShortVector load_shorts(const uint8_t* from) {
-  return hn::PromoteTo(Shorts(), load_vector(hn::Rebind<uint8_t, Shorts>(), from));
-}
 HWY_INLINE void widen_shorts(ShortVector shorts, FloatVector& low, FloatVector& high) {
   const hn::Rebind<hwy::float16_t, Floats> halves;
   const hn::Half<Shorts> half;
@@ -35,45 +110,57 @@ HWY_INLINE void widen_shorts(ShortVector shorts, FloatVector& low, FloatVector& 
   high = hn::PromoteTo(Floats(), hn::BitCast(halves, hn::UpperHalf(half, shorts)));
 }
 
-struct WidenE5M2 {
-  using Format = E5M2;
-  static HWY_INLINE void widen(const uint8_t* from, FloatVector& low, FloatVector& high) {
-    widen_shorts(hn::ShiftLeft<8>(load_shorts(from)), low, high);
-  }
-};
+// `shorts` has the bytes in its upper halves.
+HWY_INLINE void widen_bytes(E5M2, ShortVector shorts, FloatVector& low, FloatVector& high) {
+  widen_shorts(shorts, low, high);
+}
+HWY_INLINE void widen_bytes(E4M3, ShortVector shorts, FloatVector& low, FloatVector& high) {
+  const Shorts tag;
+  const hn::RebindToSigned<Shorts> integers;
+  // The sign twice, four bits of exponent, three of mantissa: without the second sign a fp16 whose
+  // bias is greater by 8.
+  const auto wide = hn::ShiftRight<1>(hn::BitCast(integers, shorts));
+  const auto bits = hn::And(hn::BitCast(tag, wide), hn::Set(tag, 0xbf80));
+  const auto nan = hn::Eq(hn::And(bits, hn::Set(tag, 0x3f80)), hn::Set(tag, 0x3f80));
+  widen_shorts(hn::IfThenElse(nan, hn::Set(tag, 0x7fff), bits), low, high);
+  const auto scale = hn::Set(Floats(), 256.0f);
+  low = hn::Mul(low, scale);
+  high = hn::Mul(high, scale);
+}
 
-struct WidenE4M3 {
-  using Format = E4M3;
-  static HWY_INLINE void widen(const uint8_t* from, FloatVector& low, FloatVector& high) {
-    const Shorts shorts;
-    const hn::RebindToSigned<Shorts> integers;
-    // The sign twice, four bits of exponent, three of mantissa: without the second sign a fp16
-    // whose bias is greater by 8.
-    const auto wide = hn::ShiftRight<1>(hn::BitCast(integers, hn::ShiftLeft<8>(load_shorts(from))));
-    const auto bits = hn::And(hn::BitCast(shorts, wide), hn::Set(shorts, 0xbf80));
-    const auto nan = hn::Eq(hn::And(bits, hn::Set(shorts, 0x3f80)), hn::Set(shorts, 0x3f80));
-    widen_shorts(hn::IfThenElse(nan, hn::Set(shorts, 0x7fff), bits), low, high);
-    const auto scale = hn::Set(Floats(), 256.0f);
-    low = hn::Mul(low, scale);
-    high = hn::Mul(high, scale);
+template <class SmallFormat>
+struct Widen {
+  using Format = SmallFormat;
+
+  static HWY_INLINE ShortVector load_shorts(const uint8_t* from) {
+    return hn::ShiftLeft<8>(
+        hn::PromoteTo(Shorts(), load_vector(hn::Rebind<uint8_t, Shorts>(), from)));
+  }
+  static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
+                              FloatVector& d) {
+    widen_bytes(Format(), load_shorts(from), a, b);
+    widen_bytes(Format(), load_shorts(from + hn::Lanes(Shorts())), c, d);
   }
 };
 
 #else
 
 template <class SmallFormat>
-struct WidenWords {
+struct Widen {
   using Format = SmallFormat;
+
   static HWY_INLINE FloatVector widen(const uint8_t* from) {
     return Format::widen(hn::PromoteTo(Words(), load_vector(hn::Rebind<uint8_t, Words>(), from)));
   }
-  static HWY_INLINE void widen(const uint8_t* from, FloatVector& low, FloatVector& high) {
-    low = widen(from);
-    high = widen(from + hn::Lanes(Words()));
+  static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
+                              FloatVector& d) {
+    const size_t n = hn::Lanes(Words());
+    a = widen(from);
+    b = widen(from + n);
+    c = widen(from + 2 * n);
+    d = widen(from + 3 * n);
   }
 };
-using WidenE4M3 = WidenWords<E4M3>;
-using WidenE5M2 = WidenWords<E5M2>;
 
 #endif
 
@@ -98,20 +185,19 @@ HWY_INLINE void put_four(D, V a, V b, V c, V d, const Target& to) {
 
 #endif
 
-template <class Widen>
+template <class Format>
 struct ByteFloat : InOrder {
   static constexpr size_t kElementSize = 1;
   using Quarter = hn::Rebind<uint8_t, Floats>;
 
   static HWY_INLINE hn::Vec<Quarter> narrow(FloatVector value) {
-    const auto word = Widen::Format::round(value);
+    const auto word = Format::round(value);
     return hn::DemoteTo(Quarter(), hn::BitCast(hn::RebindToSigned<Words>(), word));
   }
 
   static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
                               FloatVector& d) {
-    Widen::widen(from, a, b);
-    Widen::widen(from + 2 * hn::Lanes(Floats()), c, d);
+    Widen<Format>::load(from, a, b, c, d);
   }
   static HWY_INLINE void store(FloatVector a, FloatVector b, FloatVector c, FloatVector d,
                                const Target& to) {
@@ -121,9 +207,9 @@ struct ByteFloat : InOrder {
 
 void byte_floats(const Reduction& reduction) {
   if (reduction.type == DataType::float8_e4m3) {
-    run_widening<ByteFloat<WidenE4M3>>(reduction);
+    run_widening<ByteFloat<E4M3>>(reduction);
   } else {
-    run_widening<ByteFloat<WidenE5M2>>(reduction);
+    run_widening<ByteFloat<E5M2>>(reduction);
   }
 }
 

@@ -62,11 +62,15 @@ struct EvenAndOdd {
 
 // A small IEEE-like float in the low bits of a word, by integer and float arithmetic that every
 // instruction set has and that never meets a subnormal fp32 (slow on many CPUs).
-// kLast is the greatest number, infinity included; kTop the greatest that rounding may give.
-template <int kExponentBits, int kMantissaBits, uint32_t kLast, uint32_t kTop>
+// kLastNumber is the greatest, infinity included; kTop the greatest that rounding may give.
+template <int kExponentBits, int kMantissaBits, uint32_t kLastNumber, uint32_t kTop>
 struct SmallFloat {
+  static constexpr int kMantissa = kMantissaBits;
   static constexpr uint32_t kMagnitude = (1u << (kExponentBits + kMantissaBits)) - 1;
   static constexpr uint32_t kExponents = kMagnitude >> kMantissaBits << kMantissaBits;
+  static constexpr uint32_t kLast = kLastNumber;
+  // Infinity where there is one, else NaN.
+  static constexpr uint32_t kFirstSpecial = kLast == kExponents ? kLast : kLast + 1;
   static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
   static constexpr int kDropped = 23 - kMantissaBits;
   static constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias) << 23;
@@ -93,8 +97,7 @@ struct SmallFloat {
     auto value =
         hn::IfThenElse(hn::Lt(magnitude, hn::Set(words, 1u << kMantissaBits)), subnormal, normal);
     const auto special = hn::Or(shifted, hn::Set(words, 0x7f800000u));
-    constexpr uint32_t kLastFinite = kLast == kExponents ? kLast - 1 : kLast;
-    value = hn::IfThenElse(hn::Gt(magnitude, hn::Set(words, kLastFinite)), special, value);
+    value = hn::IfThenElse(hn::Gt(magnitude, hn::Set(words, kFirstSpecial - 1)), special, value);
     return hn::BitCast(floats, hn::Or(value, sign));
   }
 
