@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sharp/client/posting.h"
+#include "sharp/verify/claims.h"
 #include "sharp/wire/crc32c.h"
 
 namespace sluice::sharp {
@@ -12,6 +13,11 @@ namespace {
 
 // A chunk that is damaged again and again is no accident of the line.
 constexpr uint32_t kMostResends = 16;
+
+// The payload is this rank's summand: of what a recovery provides nothing is claimed.
+bool sends_input(const ChunkDuty& duty) {
+  return duty.source == PayloadSource::input || duty.source == PayloadSource::kept_input;
+}
 
 }  // namespace
 
@@ -112,6 +118,7 @@ Status ChunkStream::transmit(TreeLink& link, uint64_t sequence, const ChunkDuty&
                                                    static_cast<unsigned long long>(sequence)));
     }
     header.payload_bytes = header.bytes;
+    if (sends_input(duty)) add_claim(link.shape(), header, payload.data);
   }
   if (duty.wants_result && traffic_class_ == TrafficClass::streaming) {
     SLUICE_RETURN_IF_ERROR(announce(link, *of.operation));
@@ -188,9 +195,21 @@ Status ChunkStream::on_result(TreeLink& link, const ChunkHeader& header,
       SLUICE_RETURN_IF_ERROR(count_resend(sequence));
       return link.request_resend(traffic_class_, header.sequence);
     }
+    SLUICE_RETURN_IF_ERROR(check_sum(link, sequence, header, payload.data()));
     if (!arrival.written) std::memcpy(place, payload.data(), payload.size());
   }
   return take(link, sequence, of);
+}
+
+// Before a result counts: that the tree computed it rightly, as far as the group verifies it.
+Status ChunkStream::check_sum(const TreeLink& link, uint64_t sequence, const ChunkHeader& header,
+                              const std::byte* payload) const {
+  if ((header.flags & kClaimed) == 0) return {};
+  SLUICE_RETURN_IF_ERROR(check_claim(link.shape(), header, payload, kMaxTreeDepth));
+  const Entry& of = entries_[sequence % entries_.size()];
+  const std::byte* input = of.operation->input_of(of.offset);
+  if (of.operation->overwrites(input, of.header.bytes)) input = retention_.input(sequence).data();
+  return input == nullptr ? Status() : check_own(header, payload, input);
 }
 
 Status ChunkStream::take(TreeLink& link, uint64_t sequence, Entry& of) {

@@ -56,6 +56,8 @@ class ChunkStream {
   Status count_resend(uint64_t sequence);
   Status check_place(const ChunkHeader& header, const ChunkDuty& duty, const Entry& entry,
                      const TreeLink::Arrival& arrival) const;
+  Status check_sum(const TreeLink& link, uint64_t sequence, const ChunkHeader& header,
+                   const std::byte* payload) const;
   Status take(TreeLink& link, uint64_t sequence, Entry& entry);
 
   const TrafficClass traffic_class_;

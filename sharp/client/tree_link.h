@@ -74,6 +74,7 @@ class TreeLink final : private transport::ConnectionHandler {
   // The rank that the node holds responsible for the end of the group, if it said so.
   uint16_t culprit() const { return culprit_; }
   const std::string& node() const { return node_; }
+  const GroupShape& shape() const { return shape_; }
   transport::Connection& connection() { return *connection_; }
 
  private:
