@@ -2,48 +2,14 @@
 // Where trees go: by fabric, by broken links, by full nodes.
 #include <gtest/gtest.h>
 
-#include "sharp/manager/core/admission.h"
-#include "tests/manager/fabrics.h"
-#include "tests/manager/trees.h"
+#include "tests/manager/admission_fixture.h"
 
 namespace sluice::manager {
 namespace {
 
 using namespace testing;
 
-class Placement : public ::testing::Test {
- protected:
-  void use(const FabricDescription& description, AdmissionPolicy policy = {}) {
-    fabric_ = build(description);
-    admission_ = std::make_unique<Admission>(fabric_, std::move(policy));
-  }
-  Request request_of(std::vector<HostId> members) {
-    Request request;
-    request.group[0] = ++groups_;
-    request.group[1] = static_cast<uint8_t>(groups_ >> 8);
-    request.job = "job" + std::to_string(groups_);
-    request.tenant = admission_->tenant("");
-    request.members = std::move(members);
-    return request;
-  }
-  std::string tree_of(const Decision& decision, size_t rail = 0) {
-    if (!decision.granted()) return admission_->sentence(decision.denial);
-    const Lease& lease = *admission_->find(decision.lease);
-    for (const Tree& tree : lease.trees) {
-      EXPECT_EQ(what_is_wrong(fabric_, tree, lease.request.members.size()), "")
-          << text_of(fabric_, tree);
-    }
-    return text_of(fabric_, lease.trees[rail]);
-  }
-  std::string place(const std::vector<unsigned>& numbers) {
-    return tree_of(admission_->admit(request_of(hosts(fabric_, numbers)), TimePoint{}));
-  }
-  NodeId node(const char* address) { return fabric_.find_node(address); }
-
-  Fabric fabric_;
-  std::unique_ptr<Admission> admission_;
-  uint16_t groups_ = 0;
-};
+using Placement = testing::AdmissionFixture;
 
 TEST_F(Placement, OneSwitch) {
   use(one_switch(8));

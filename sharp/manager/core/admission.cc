@@ -100,6 +100,8 @@ Decision Admission::reform(LeaseId id, std::span<const NodeId> avoid, TimePoint 
   drop_trees(*lease);
   ++lease->epoch;
   leases_.touch(*lease, now + policy_.lease_duration);
+  // A group that runs cannot take a smaller window than it has.
+  if (lease->window_bytes != 0) lease->request.least_window_bytes = lease->window_bytes;
   lease->request.avoid.assign(avoid.begin(), avoid.end());
   decision.denial = check(lease->request);
   if (decision.denial.reason == Reason::granted) decide(*lease, lease->request, decision);

@@ -71,7 +71,12 @@ class Admission::Placement final : public NodeSource {
 Denial Admission::check(const Request& request) const {
   Denial denial;
   denial.tenant = request.tenant;
-  const auto bad_rail = [](uint8_t rail) { return rail >= kMaxRails; };
+  uint32_t rails = 0;  // one bit each: a rail may be asked for once
+  const auto bad_rail = [&rails](uint8_t rail) {
+    if (rail >= kMaxRails || (rails >> rail & 1) != 0) return true;
+    rails |= 1u << rail;
+    return false;
+  };
   const auto unknown_host = [&](HostId host) { return host.index() >= fabric_.hosts().size(); };
   const auto unknown_node = [&](NodeId node) { return node.index() >= fabric_.nodes().size(); };
   const bool sizes_good =

@@ -49,8 +49,10 @@ class Entry {
     read_.insert(key);
     return table_.get(key);
   }
-  void complain(const toml::node& at, const char* key, const char* expected) {
-    complaints_.add(at.source(), format_text("\"%s\" of %s is %s", key, what_.c_str(), expected));
+  // At the whole entry if the key is not there.
+  void complain(const toml::node* at, const char* key, const char* expected) {
+    complaints_.add(at == nullptr ? table_.source() : at->source(),
+                    format_text("\"%s\" of %s is %s", key, what_.c_str(), expected));
   }
   std::string text(const char* key, bool required = false) {
     const toml::node* node = get(key);
@@ -59,7 +61,7 @@ class Entry {
       return {};
     }
     const auto value = node->value_exact<std::string>();
-    if (!value || value->empty()) complain(*node, key, "a text that is not empty");
+    if (!value || value->empty()) complain(node, key, "a text that is not empty");
     return value.value_or("");
   }
   std::vector<std::string> texts(const char* key) {
@@ -67,10 +69,10 @@ class Entry {
     const toml::node* node = get(key);
     if (node == nullptr) return all;
     const toml::array* array = node->as_array();
-    if (array == nullptr) complain(*node, key, "a list of texts");
+    if (array == nullptr) complain(node, key, "a list of texts");
     for (size_t at = 0; array != nullptr && at < array->size(); ++at) {
       const auto value = array->get(at)->value_exact<std::string>();
-      if (!value || value->empty()) complain(*array->get(at), key, "a list of texts");
+      if (!value || value->empty()) complain(array->get(at), key, "a list of texts");
       all.push_back(value.value_or(""));
     }
     return all;
@@ -85,7 +87,7 @@ class Entry {
         static_cast<uint64_t>(*value) <= most) {
       return static_cast<uint64_t>(*value);
     }
-    complain(node, key,
+    complain(&node, key,
              format_text("a number of %llu..%llu", static_cast<unsigned long long>(least),
                          static_cast<unsigned long long>(most))
                  .c_str());
@@ -95,7 +97,7 @@ class Entry {
     const toml::node* node = get(key);
     if (node == nullptr) return otherwise;
     const auto value = node->value_exact<bool>();
-    if (!value) complain(*node, key, "true or false");
+    if (!value) complain(node, key, "true or false");
     return value.value_or(otherwise);
   }
   uint64_t bytes(const char* key, uint64_t otherwise) {
@@ -105,7 +107,6 @@ class Entry {
     return quantity(key, otherwise, parse_rate,
                     "a number of bytes/s, or a text like \"400Gbit\" or \"50GB\"");
   }
-  Complaints& complaints() { return complaints_; }
 
  private:
   uint64_t quantity(const char* key, uint64_t otherwise,
@@ -118,7 +119,7 @@ class Entry {
     } else if (const auto text = node->value_exact<std::string>()) {
       value = parse(*text);
     }
-    if (!value) complain(*node, key, expected);
+    if (!value) complain(node, key, expected);
     return value.value_or(otherwise);
   }
 
@@ -149,11 +150,11 @@ class TopologyReader {
     const toml::node* node = parent.get(key);
     if (node == nullptr) return;
     const toml::array* array = node->as_array();
-    if (array == nullptr) parent.complain(*node, key, "a list of tables");
+    if (array == nullptr) parent.complain(node, key, "a list of tables");
     for (size_t at = 0; array != nullptr && at < array->size(); ++at) {
       const toml::table* table = array->get(at)->as_table();
       if (table == nullptr) {
-        parent.complain(*array->get(at), key, "a list of tables");
+        parent.complain(array->get(at), key, "a list of tables");
         return;
       }
       Entry entry(*table, std::string("a ") + key, complaints_);
@@ -166,7 +167,7 @@ class TopologyReader {
     const std::string alias = entry.text("alias");
     for (const std::string& called : {name, alias}) {
       if (called.empty() || switches_.insert(called).second) continue;
-      entry.complain(*entry.get(called == name ? "name" : "alias"), "name",
+      entry.complain(entry.get(called == name ? "name" : "alias"), "name",
                      "another switch's already");
     }
     result_.fabric.switches.push_back({name, alias});
@@ -175,7 +176,7 @@ class TopologyReader {
   // A file that names its switches names them all, so that a misspelt one is found.
   void check_switch(Entry& entry, const toml::node& at, const std::string& name, const char* key) {
     if (!switches_.empty() && !name.empty() && !switches_.contains(name)) {
-      entry.complain(at, key, "a switch that has no [[switch]]");
+      entry.complain(&at, key, "a switch that has no [[switch]]");
     }
   }
 
@@ -184,18 +185,17 @@ class TopologyReader {
     const auto between = entry.texts("between");
     const toml::node* node = entry.get("between");
     if (node == nullptr || between.size() != 2) {
-      entry.complaints().add(node == nullptr ? toml::source_region{} : node->source(),
-                             "\"between\" of a link is a list of two switches");
+      entry.complain(node, "between", "a list of two switches");
       return;
     }
     trunk.a = between[0];
     trunk.b = between[1];
-    if (trunk.a == trunk.b) entry.complain(*node, "between", "two different switches");
+    if (trunk.a == trunk.b) entry.complain(node, "between", "two different switches");
     for (const std::string& name : between) check_switch(entry, *node, name, "between");
     if (const toml::node* ports = entry.get("ports"); ports != nullptr) {
       const toml::array* array = ports->as_array();
       if (array == nullptr || array->size() != 2) {
-        entry.complain(*ports, "ports", "a list of two port numbers");
+        entry.complain(ports, "ports", "a list of two port numbers");
       } else {
         trunk.a_port = static_cast<uint16_t>(entry.integer_at(*array->get(0), "ports", 1, 65535));
         trunk.b_port = static_cast<uint16_t>(entry.integer_at(*array->get(1), "ports", 1, 65535));
@@ -209,9 +209,7 @@ class TopologyReader {
   void read_host(Entry& entry) {
     const std::string name = entry.text("name", true);
     const std::string address = entry.text("address");
-    if (entry.get("port") == nullptr) {
-      entry.complaints().add({}, "host " + name + " needs a \"port\"");
-    }
+    if (entry.get("port") == nullptr) entry.complain(nullptr, "port", "a list of tables");
     each(entry, "port", [&](Entry& port) {
       HostPortDescription description;
       description.host = name;
@@ -232,13 +230,13 @@ class TopologyReader {
     NodeDescription node;
     node.address = entry.text("address", true);
     if (!node.address.empty() && !nodes_.insert(node.address).second) {
-      entry.complain(*entry.get("address"), "address", "another node's already");
+      entry.complain(entry.get("address"), "address", "another node's already");
     }
     node.at = entry.text("at");
     node.serves = entry.texts("serves");
     for (const std::string& served : node.serves) {
       if (served.find('/') != std::string::npos && !Subnet::parse(served)) {
-        entry.complain(*entry.get("serves"), "serves", "a list of hosts and subnets");
+        entry.complain(entry.get("serves"), "serves", "a list of hosts and subnets");
       }
     }
     node.uplink = entry.text("uplink");
@@ -260,10 +258,10 @@ class TopologyReader {
                            : role == "inner" ? kInnerRole
                            : role == "root"  ? kRootRole
                                              : 0;
-      if (bit == 0) entry.complain(*node, "roles", "a list of \"leaf\", \"inner\", \"root\"");
+      if (bit == 0) entry.complain(node, "roles", "a list of \"leaf\", \"inner\", \"root\"");
       roles |= bit;
     }
-    if (roles == 0) entry.complain(*node, "roles", "a list of \"leaf\", \"inner\", \"root\"");
+    if (roles == 0) entry.complain(node, "roles", "a list of \"leaf\", \"inner\", \"root\"");
     return static_cast<uint8_t>(roles);
   }
 
@@ -271,7 +269,7 @@ class TopologyReader {
     TenantQuota quota;
     quota.tenant = entry.text("name", true);
     if (!quota.tenant.empty() && !tenants_.insert(quota.tenant).second) {
-      entry.complain(*entry.get("name"), "name", "another tenant's already");
+      entry.complain(entry.get("name"), "name", "another tenant's already");
     }
     quota.reserved_per_node = read_amounts(entry, "reserved", {});
     quota.limit = read_amounts(entry, "limit", quota.limit);
@@ -283,7 +281,7 @@ class TopologyReader {
     if (node == nullptr) return otherwise;
     const toml::table* table = node->as_table();
     if (table == nullptr) {
-      parent.complain(*node, key, "a table of groups, memory and bandwidth");
+      parent.complain(node, key, "a table of groups, memory and bandwidth");
       return otherwise;
     }
     Entry entry(*table, format_text("\"%s\"", key), complaints_);
