@@ -69,7 +69,7 @@ void ManagerSource::request(const TreeRequest& request) {
   ask_.job = request.job.substr(0, kMaxName);
   ask_.tenant = request.tenant.substr(0, kMaxName);
   ask_.asker = this_process();
-  ask_.priority = static_cast<uint8_t>(std::clamp(request.priority, 0, 255));
+  ask_.priority = static_cast<uint8_t>(std::clamp<int>(request.priority, 0, kMaxPriority));
   ask_.exclusive = options_.exclusive ? 1 : 0;
   ask_.rail = static_cast<uint8_t>(std::clamp(request.rail, 0, 255));
   ask_.chunk_bytes = request.chunk_bytes;
@@ -164,8 +164,8 @@ Status ManagerSource::on_grant(const TreeGrant& grant) {
   for (const HostRanks& host : ask_.members) ranks += host.ranks;
   auto tree = tree_of(grant, ranks);
   if (!tree) return fail(tree.error());
-  if (grant.window < 1 || grant.window > ask_.window || grant.lease == 0) {
-    return fail(ErrorKind::remote, "granted a window that was not asked for");
+  if (grant.window < 1 || grant.lease == 0) {
+    return fail(ErrorKind::remote, "granted a tree without a window or a lease");
   }
   asking_ = false;
   lease_ = grant.lease;
@@ -173,7 +173,7 @@ Status ManagerSource::on_grant(const TreeGrant& grant) {
   lease_time_ =
       std::clamp<Duration>(std::chrono::milliseconds(grant.lease_ms), kLeastLease, kMostLease);
   next_renewal_ = Clock::now() + lease_time_ / 3;
-  answer_ = TreeOffer{std::move(*tree), grant.window, grant.token,
+  answer_ = TreeOffer{std::move(*tree), std::min(grant.window, ask_.window), grant.token,
                       "manager " + link_.manager() + ", " + lease_text()};
   return {};
 }

@@ -20,6 +20,7 @@ namespace sluice::sharp {
 inline constexpr size_t kMaxAvoided = 256;          // nodes in a request
 inline constexpr size_t kMaxServed = 1024;          // hosts and subnets of a node
 inline constexpr size_t kMaxReportedGroups = 8192;  // of a node, in one report
+inline constexpr uint8_t kMaxPriority = 7;          // of a request; 0 is the least
 inline constexpr size_t kMaxName = 255;  // bytes of an address, host, job, tenant, switch
 
 // ---- clients ----

@@ -15,8 +15,8 @@ constexpr size_t kMaxTenants = size_t{1} << 16;
 constexpr uint32_t kRetryMilliseconds = 5000;
 // How long those who lose their tree have to leave it, before the nodes are told to end them, and
 // before the winner gets it anyhow.
-constexpr auto kTimeToLeave = std::chrono::seconds(3);
-constexpr auto kTimeToBeEnded = std::chrono::seconds(4);
+constexpr auto kTimeToLeave = std::chrono::milliseconds(1500);
+constexpr auto kTimeToBeEnded = std::chrono::seconds(2);
 
 unsigned long long printable(LeaseId lease) {
   return static_cast<unsigned long long>(lease.number());
