@@ -40,6 +40,8 @@ struct ClientSettings {
   Precision precision = Precision::compact;
   Verification verification = Verification::off;
   bool fallback = true;  // SLUICE_FALLBACK: finish without the tree when it dies
+  // How long a node of SLUICE_AGG that was lost may take to be restarted, before it is tried again.
+  Duration tree_patience = std::chrono::seconds(2);
   Duration connect_timeout = std::chrono::seconds(30);
   // Makes the nodes that ranks host in the fallback; null: there is none, a dead tree is fatal.
   std::shared_ptr<NodeHostFactory> node_hosts;
