@@ -61,6 +61,8 @@ Result<std::unique_ptr<Client>> Client::connect(transport::Context& context,
   if (agreement->plan.fallback != 0) {
     SLUICE_RETURN_IF_ERROR(start_council(context, bounded, *agreement, static_cast<uint16_t>(rank),
                                          rendezvous.address(), *client));
+  } else {
+    client->keep_lease(std::move(agreement->source));
   }
   return client;
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "sharp/client/agreement.h"
 #include "sharp/client/chunk_stream.h"
@@ -34,6 +35,9 @@ class GroupClient final : public Client, public RecoverableGroup, public TreeLin
   // Owned from here on, and destroyed before anything else of the client. Before the first
   // operation.
   void set_recovery(std::unique_ptr<TroubleListener> listener);
+
+  // Without a recovery: holds the lease of the tree, if there is one, as long as the client lives.
+  void keep_lease(std::unique_ptr<TreeSource> source) { lease_ = std::move(source); }
 
   Result<std::unique_ptr<transport::MemoryRegion>> register_memory(
       void* data, size_t size, transport::MemoryType type) override;
@@ -71,6 +75,7 @@ class GroupClient final : public Client, public RecoverableGroup, public TreeLin
   const uint16_t rank_;
   const pid_t process_;  // a forked child must not speak for its parent
   std::string description_;
+  std::unique_ptr<TreeSource> lease_;
   std::unique_ptr<TroubleListener> recovery_;
   std::mutex mutex_;  // all below; nobody else wants it while the tree is sound
   GroupShape shape_;

@@ -17,6 +17,13 @@ using Bytes = std::vector<std::byte>;
 inline Bytes input_of(DataType type, size_t count, int rank, uint32_t seed) {
   Bytes bytes(count * size_of(type));
   std::mt19937 random(seed * 1009 + static_cast<uint32_t>(rank));
+  if (type == DataType::float8_e4m3 || type == DataType::float8_e5m2) {
+    // Both signs, around 1, whatever the format.
+    for (std::byte& byte : bytes) {
+      byte = static_cast<std::byte>((random() % 16 + 0x30) | (random() % 2 << 7));
+    }
+    return bytes;
+  }
   with_type(type, [&](auto element) {
     using T = decltype(element);
     for (size_t at = 0; at < count; ++at) {
