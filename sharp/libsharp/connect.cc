@@ -63,14 +63,21 @@ Result<Capabilities> agree_on_capabilities(OutOfBand& ranks, const Capabilities&
   return Capabilities{record.data_types, record.allgather != 0, record.reduce_scatter != 0};
 }
 
-Result<Capabilities> open_context(Session& session, const Settings& settings) {
+template <typename T>
+Status status_of(const Result<T>& result) {
+  return result ? Status() : Status(fail(result.error()));
+}
+
+// Whatever fails here goes through an agreement before it is returned.
+Result<Capabilities> open(Session& session, const Settings& settings) {
   OutOfBand& ranks = session.out_of_band();
   const auto job = agree_on_job(ranks);
-  SLUICE_RETURN_IF_ERROR(
-      ranks.agree(!job ? Status(fail(job.error())) : session.open_context(settings, *job)));
+  SLUICE_RETURN_IF_ERROR(ranks.agree(job ? session.open_context(settings, *job) : status_of(job)));
   const auto own = session.capabilities(settings);
-  SLUICE_RETURN_IF_ERROR(ranks.agree(own ? Status() : Status(fail(own.error()))));
-  return agree_on_capabilities(ranks, *own);
+  SLUICE_RETURN_IF_ERROR(ranks.agree(status_of(own)));
+  auto common = agree_on_capabilities(ranks, *own);
+  SLUICE_RETURN_IF_ERROR(ranks.agree(common ? session.open_group() : status_of(common)));
+  return common;
 }
 
 }  // namespace
@@ -93,11 +100,10 @@ Result<std::unique_ptr<LibsharpClient>> connect(transport::Context& context,
   out_of_band.limit(Deadline::after(left));
 
   auto library = load(settings, ranks);
-  SLUICE_RETURN_IF_ERROR(out_of_band.agree(library ? Status() : Status(fail(library.error()))));
+  SLUICE_RETURN_IF_ERROR(out_of_band.agree(status_of(library)));
   auto session = std::make_shared<Session>(*std::move(library), *std::move(met));
-  const auto capabilities = open_context(*session, settings);
+  const auto capabilities = open(*session, settings);
   if (!capabilities) return fail(capabilities.error());
-  SLUICE_RETURN_IF_ERROR(out_of_band.agree(session->open_group()));
   out_of_band.set_up(timeout);
   return std::make_unique<LibsharpClient>(context.logger(), std::move(session), *capabilities,
                                           settings.trace);

@@ -59,6 +59,7 @@ Result<std::unique_ptr<transport::MemoryRegion>> LibsharpClient::register_dma_bu
 // nullptr: too many in flight.
 Result<LibsharpClient::Posted*> LibsharpClient::begin(const char* what, size_t bytes) {
   if (error_) return fail(*error_);
+  SLUICE_RETURN_IF_ERROR(look_around());
   if (free_.empty()) {
     if (pool_.size() == kMostInFlight) return nullptr;
     pool_.push_back(std::make_unique<Posted>());

@@ -27,8 +27,8 @@ class Host {
   Host(int ranks, transport::Listener& listener, Duration timeout)
       : ranks_(ranks),
         listener_(listener),
-        timeout_(timeout),
-        end_(Clock::now() + timeout),
+        start_(Clock::now()),
+        end_(start_ + timeout),
         links_(static_cast<size_t>(ranks)) {}
 
   OutOfBand::Circle gather() {
@@ -50,7 +50,8 @@ class Host {
       if (!news) backoff.pause();
     }
     if (came_ < ranks_ - 1) {
-      refuse(missing_ranks() + format_text(" did not come within %g s", in_seconds(timeout_)));
+      refuse(missing_ranks() +
+             format_text(" did not come within %.3g s", in_seconds(Clock::now() - start_)));
     }
     return {0, rank_name(0), std::move(links_), std::move(outsiders_), reason_};
   }
@@ -108,7 +109,7 @@ class Host {
 
   const int ranks_;
   transport::Listener& listener_;
-  const Duration timeout_;
+  const TimePoint start_;
   TimePoint end_;
   Links links_;
   Links strangers_;  // have not said who they are

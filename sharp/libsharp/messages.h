@@ -51,6 +51,6 @@ inline constexpr size_t kPieceBytes = kMaxControlMessage - kEnvelopeSize - kPiec
 
 // What one rank may send in one collective, and what a rank keeps for collectives it has not come
 // to; libsharp sends some hundred bytes.
-inline constexpr size_t kMaxOutOfBandBytes = size_t{16} << 20;
+inline constexpr size_t kMaxOutOfBandBytes = size_t{64} << 20;
 
 }  // namespace sluice::sharp::libsharp

@@ -25,9 +25,16 @@ OutOfBand::OutOfBand(const Logger& logger, Circle circle)
 }
 
 OutOfBand::~OutOfBand() {
+  close();
+}
+
+void OutOfBand::close() {
+  closed_ = true;
   for (const auto& link : links_) {
     if (link != nullptr) link->send(Farewell{});
   }
+  links_.clear();
+  outsiders_.clear();
 }
 
 void OutOfBand::set_up(Duration each) {
@@ -64,7 +71,9 @@ Status OutOfBand::broadcast(std::span<std::byte> buffer, int root) {
 
 Status OutOfBand::gather(int root, std::span<const std::byte> own, std::span<std::byte> all) {
   SLUICE_RETURN_IF_ERROR(check());
-  if (root < 0 || root >= ranks_ || own.size() > kMaxOutOfBandBytes / static_cast<size_t>(ranks_)) {
+  const size_t most = kMaxOutOfBandBytes / static_cast<size_t>(ranks_);
+  if (root < 0 || root >= ranks_ || own.size() > most ||
+      (root == rank_ && all.size() != own.size() * static_cast<size_t>(ranks_))) {
     return fail(
         ErrorKind::invalid_argument,
         format_text("out-of-band gather of %zu bytes to rank %d of %d", own.size(), root, ranks_));
@@ -146,6 +155,7 @@ Status OutOfBand::await_decision() {
     drive();
     if (!zero.decisions.empty()) break;
     if (deadline_.passed()) refuse(zero.name() + " did not decide in time");
+    if (zero.farewell) refuse(zero.name() + " left before it decided");
     if (deadline_.passed() || zero.farewell || !zero.trouble.empty()) return check();
     backoff.pause();
   }
@@ -200,7 +210,7 @@ void OutOfBand::drive() {
 }
 
 void OutOfBand::refuse(const std::string& reason) {
-  if (!reason_.empty()) return;
+  if (!reason_.empty() || closed_) return;
   reason_ = set_up_ ? reason : "in-network reduction refused: " + reason;
   if (rank_ != 0) {
     links_[0]->send(Vote{0, reason});

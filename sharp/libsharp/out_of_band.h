@@ -34,8 +34,7 @@ class OutOfBand {
     std::string reason;  // why it cannot be already; empty: it can
   };
   OutOfBand(const Logger& logger, Circle circle);
-  // Says farewell; waits for nobody.
-  ~OutOfBand();
+  ~OutOfBand();  // closes
   OutOfBand(const OutOfBand&) = delete;
   OutOfBand& operator=(const OutOfBand&) = delete;
 
@@ -53,8 +52,8 @@ class OutOfBand {
   // When the set-up must be over; afterwards each call may take `each`.
   void limit(Deadline setup) { deadline_ = setup; }
   void set_up(Duration each);
-  // No more waiting: calls fail at once.
-  void close() { closed_ = true; }
+  // Says farewell and waits for nobody; from here on calls fail at once.
+  void close();
 
   // While the group works: an error once any rank is lost or in trouble. Waits for nobody.
   Status watch();

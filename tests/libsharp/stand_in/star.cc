@@ -17,9 +17,9 @@
 namespace sluice::stand_in {
 namespace {
 
-constexpr size_t kHeader = 16;           // number, size
-constexpr int kPatience = 20'000;        // ms, for a rank that has been promised
-constexpr size_t kMostAtOnce = 1 << 20;  // bytes read per turn
+constexpr size_t kHeader = 16;            // number, size
+constexpr int kPatience = 20'000;         // ms, for a rank that has been promised
+constexpr size_t kMostAtOnce = 64 << 10;  // bytes read per turn
 
 sockaddr_in loopback(uint16_t port) {
   sockaddr_in address{};
