@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sluice: what a site engineer asks an installation. `sluice config` shows the settings that hold
-// here, `sluice version` which Sluice this is.
+// here, `sluice version` which Sluice this is; `sluice status` and its like ask a manager.
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/version.h"
 #include "tools/sluice/config_views.h"
+#include "tools/sluice/manager_commands.h"
 
 namespace {
 
@@ -53,12 +54,15 @@ int main(int argument_count, char** arguments) {
   CLI::Option* json_option = config->add_flag("--json", json, "everything, for programs");
   explain_option->excludes(markdown_option)->excludes(json_option);
   markdown_option->excludes(json_option);
+  sluice::tool::ManagerCommands manager;
+  manager.declare(app);
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageError;
   }
   if (config->parsed()) return print_config(explain, markdown, json);
+  if (manager.chosen()) return manager.run();
   std::cout << "sluice " << sluice::kVersion << " (git " << sluice::kGitId << ")\n";
   return 0;
 }
