@@ -17,18 +17,19 @@ int as_callback_result(const Status& status) {
   return status ? 0 : -1;
 }
 
-int on_barrier(void* context) {
+// libsharp is C: nothing may be thrown through it.
+int on_barrier(void* context) noexcept {
   return as_callback_result(static_cast<OutOfBand*>(context)->barrier());
 }
 
-int on_broadcast(void* context, void* buffer, int size, int root) {
+int on_broadcast(void* context, void* buffer, int size, int root) noexcept {
   if (size < 0) return -1;
   auto* out_of_band = static_cast<OutOfBand*>(context);
   return as_callback_result(
       out_of_band->broadcast(bytes_at(buffer, static_cast<size_t>(size)), root));
 }
 
-int on_gather(void* context, int root, void* send, void* receive, int size) {
+int on_gather(void* context, int root, void* send, void* receive, int size) noexcept {
   if (size < 0) return -1;
   auto* out_of_band = static_cast<OutOfBand*>(context);
   const auto own = static_cast<size_t>(size);

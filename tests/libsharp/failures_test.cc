@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+
 #include "tests/libsharp/stand_in/behaviour.h"
 #include "tests/libsharp/team.h"
 #include "tests/plugin/process_state.h"
@@ -132,6 +134,44 @@ TEST(Capability, IsWhatAllRanksHave) {
     const auto operation = (*client)->allreduce(good.arguments());
     ASSERT_TRUE(operation);
     EXPECT_TRUE(wait_for(**client, **operation));
+    me.meet();
+  });
+}
+
+TEST(Memory, OfDevicesAndDmaBuffers) {
+  Team team(2);
+  team.run([](Member& me) {
+    Settings settings = stand_in_settings();
+    settings.trace = true;
+    const auto client = me.connect(settings);
+    ASSERT_TRUE(client) << client.error().message;
+    std::vector<std::byte> bytes(64);
+    const auto cuda = transport::MemoryType::cuda;
+    const auto by_file = (*client)->register_dma_buffer(bytes.data(), 64, cuda, {0, 4096});
+    EXPECT_TRUE(by_file) << by_file.error().message;
+    const auto no_file = (*client)->register_dma_buffer(bytes.data(), 64, cuda, {-1, 0});
+    ASSERT_FALSE(no_file);
+    EXPECT_THAT(no_file.error().message, HasSubstr("SHARP registration of memory failed"));
+    EXPECT_FALSE((*client)->register_memory(nullptr, 64, cuda));
+    // Parts are copied by the CPU, which cannot reach device memory.
+    const std::array parts = {Part{bytes.data(), 32, by_file->get()},
+                              Part{bytes.data() + 32, 32, by_file->get()}};
+    AllgatherArguments arguments;
+    arguments.send = bytes.data();
+    arguments.bytes_per_rank = 32;
+    arguments.window_bytes = 64;
+    arguments.receive = parts;
+    const auto refused = (*client)->allgather(arguments);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("2 parts in device memory"));
+    Share share(DataType::float32, ReduceOperator::max, 8, me.rank, 1);
+    const auto operation = (*client)->allreduce(share.arguments());
+    ASSERT_TRUE(operation);
+    EXPECT_TRUE(wait_for(**client, **operation));
+    EXPECT_EQ(me.log.contains("SHARP allreduce of 32 bytes"), me.rank == 0);
+    const auto again = (*client)->test(**operation, nullptr);
+    ASSERT_FALSE(again);
+    EXPECT_THAT(again.error().message, HasSubstr("is done already"));
     me.meet();
   });
 }
