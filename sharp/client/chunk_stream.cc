@@ -86,22 +86,19 @@ ChunkDuty ChunkStream::start_chunk() {
 }
 
 TreeLink::Payload ChunkStream::payload_of(uint64_t sequence, const ChunkDuty& duty) {
-  const Entry& of = entry(sequence);
-  const Operation* operation = of.operation;
-  const uint64_t token = operation != nullptr ? operation->index : kNoToken;
-  switch (duty.source) {
-    case PayloadSource::none:
-      break;
-    case PayloadSource::input:
-      return {operation->input_of(of.offset), operation->input_region, token};
-    case PayloadSource::kept_input:
-      return {retention_.input(sequence).data(), nullptr, token};
-    case PayloadSource::result:
-      return {operation->output_of(of.offset), operation->output_region, token};
-    case PayloadSource::kept:
-      return {retention_.find(sequence).data.data(), nullptr, kNoToken};
+  if (duty.source == PayloadSource::none) return {};
+  if (duty.source == PayloadSource::kept) {
+    return {retention_.find(sequence).data.data(), nullptr, kNoToken};
   }
-  return {};
+  const Entry& of = entry(sequence);
+  const Operation& operation = *of.operation;  // lives: else its chunks are kept
+  if (duty.source == PayloadSource::kept_input) {
+    return {retention_.input(sequence).data(), nullptr, operation.index};
+  }
+  if (duty.source == PayloadSource::result) {
+    return {operation.output_of(of.offset), operation.output_region, operation.index};
+  }
+  return {operation.input_of(of.offset), operation.input_region, operation.index};
 }
 
 Status ChunkStream::transmit(TreeLink& link, uint64_t sequence, const ChunkDuty& duty) {

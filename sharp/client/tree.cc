@@ -30,8 +30,9 @@ std::vector<uint32_t> lowest_ranks(const Tree& tree) {
 std::vector<TreeChild> children_of(const Tree& tree, const std::vector<uint32_t>& lowest,
                                    uint16_t node) {
   std::vector<TreeChild> children;
-  for (uint16_t other = 0; other < tree.nodes.size(); ++other) {
-    if (tree.nodes[other].parent == node) children.push_back({lowest[other], other});
+  for (size_t other = 0; other < tree.nodes.size(); ++other) {
+    if (tree.nodes[other].parent != node) continue;
+    children.push_back({lowest[other], static_cast<uint16_t>(other)});
   }
   for (uint32_t rank = 0; rank < tree.leaf_of_rank.size(); ++rank) {
     if (tree.leaf_of_rank[rank] == node) children.push_back({rank, kNoParent});
