@@ -36,9 +36,7 @@ Result<std::unique_ptr<Council>> Council::open(transport::Context& context, Setu
                                                RecoverableGroup& group) {
   transport::FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return fail_errno(errno, "creating an eventfd for the group");
-  std::unique_ptr<Council> council(new Council(context, std::move(setup), group, std::move(wake)));
-  SLUICE_RETURN_IF_ERROR(council->start());
-  return council;
+  return std::unique_ptr<Council>(new Council(context, std::move(setup), group, std::move(wake)));
 }
 
 Council::Council(transport::Context& context, Setup setup, RecoverableGroup& group,

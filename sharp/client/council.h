@@ -3,10 +3,10 @@
 // 0 and a thread, asleep while all is well, that takes the group to another tree when its own dies,
 // is revoked, or is back (recovery/leader.h, recovery/follower.h; docs/protocol.md, "Recovery").
 //
-// Thread rule: open(), close() and the destructor belong to the client's thread, on_trouble() is
-// called from any with the data path's mutex held; everything else happens in the thread
-// "sluice-group", which takes that mutex only inside of calls to the data path. Ownership: the
-// council owns connections, source of trees and hosted nodes; the data path outlives it.
+// Thread rule: open(), start(), close() and the destructor belong to the client's thread,
+// on_trouble() is called from any with the data path's mutex held; everything else happens in the
+// thread "sluice-group", which takes that mutex only inside of calls to the data path. Ownership:
+// the council owns connections, source of trees and hosted nodes; the data path outlives it.
 #pragma once
 
 #include <sys/types.h>
@@ -43,6 +43,8 @@ class Council final : public TroubleListener, private transport::BackgroundThrea
 
   static Result<std::unique_ptr<Council>> open(transport::Context& context, Setup setup,
                                                RecoverableGroup& group);
+  // Starts the thread, once the data path knows whom to tell of trouble.
+  Status start();
   ~Council() override;
   Council(const Council&) = delete;
   Council& operator=(const Council&) = delete;
@@ -58,7 +60,6 @@ class Council final : public TroubleListener, private transport::BackgroundThrea
           transport::FileDescriptor wake);
 
   void halt() override;
-  Status start();
   void run();
   bool may_end() const;
   void step();

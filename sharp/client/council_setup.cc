@@ -31,8 +31,9 @@ Status start_council(transport::Context& context, const ClientSettings& settings
   }
   auto council = Council::open(context, std::move(setup), group);
   if (!council) return fail(std::move(council).error());
+  Council* started = council->get();
   group.set_recovery(std::move(*council));
-  return {};
+  return started->start();
 }
 
 }  // namespace sluice::sharp

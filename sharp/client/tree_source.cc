@@ -85,7 +85,8 @@ class NoSource final : public TreeSource {
 
 std::unique_ptr<TreeSource> make_tree_source(transport::Context& context,
                                              const ClientSettings& settings) {
-  if (settings.manager.empty()) return std::make_unique<StaticTreeSource>(settings.trees, settings.tree_patience);
+  if (settings.manager.empty())
+    return std::make_unique<StaticTreeSource>(settings.trees, settings.tree_patience);
   auto managers = addresses_in(settings.manager);
   if (!managers) return std::make_unique<NoSource>(std::move(managers).error());
   ManagerSource::Options options;

@@ -57,7 +57,10 @@ void Follower::on_prepare(const Prepare& prepare) {
 }
 
 std::optional<Ready> Follower::progress() {
-  if (settling_) settling_ = !group_.settle();
+  if (settling_ && group_.settle()) {
+    settling_ = false;
+    outdated_.clear();
+  }
   if (!joining()) return std::nullopt;
   const NodeJoiner::State state = joiner_->progress();
   if (state == NodeJoiner::State::working) return std::nullopt;
@@ -77,7 +80,6 @@ Status Follower::on_resume(const Resume& resume) {
   }
   NodeJoiner::Session session = joiner_->take();
   joiner_.reset();
-  outdated_.clear();
   between_trees_ = false;
   settling_ = true;
   return group_.resume(std::move(session), resume, next_shape_);
