@@ -18,22 +18,21 @@ namespace sluice::sharp::testing {
 // A node for each name in a SLUICE_AGG-like text: "r(a,b)".
 class Topology {
  public:
-  explicit Topology(const std::string& shape,
-                    transport::TransportChoice choice = transport::TransportChoice::automatic) {
+  explicit Topology(const std::string& shape, const NodeLimits& limits = {}) {
     const auto parsed = parse_trees(shape);
     EXPECT_TRUE(parsed) << parsed.error().message;
     trees_ = *parsed;
-    for (TreeSpec& tree : trees_) start(tree, choice);
+    for (TreeSpec& tree : trees_) start(tree, limits);
   }
   const std::vector<TreeSpec>& trees() const { return trees_; }
   // In the order of their names in the text.
   NodeThread& node(size_t index) { return *nodes_[index]; }
 
  private:
-  void start(TreeSpec& tree, transport::TransportChoice choice) {
-    nodes_.push_back(std::make_unique<NodeThread>(choice));
+  void start(TreeSpec& tree, const NodeLimits& limits) {
+    nodes_.push_back(std::make_unique<NodeThread>(transport::TransportChoice::automatic, limits));
     tree.address = nodes_.back()->address().text();
-    for (TreeSpec& each : tree.below) start(each, choice);
+    for (TreeSpec& each : tree.below) start(each, limits);
   }
 
   std::vector<TreeSpec> trees_;
