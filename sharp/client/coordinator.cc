@@ -191,7 +191,10 @@ void Coordinator::find_tree() {
     auto offer = source_->poll();
     if (!offer) return abort(offer.error().message);
     if (*offer) return take_offer(**std::move(offer));
-    if (deadline.passed()) return abort("nobody offered a tree in time");
+    if (deadline.passed()) {
+      return abort(format_text("no tree was offered within %g s",
+                               in_seconds(tree_budget(settings_.connect_timeout))));
+    }
     drive_peers();
     backoff.pause();
   }
