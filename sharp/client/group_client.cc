@@ -50,7 +50,9 @@ GroupClient::~GroupClient() {
 }
 
 void GroupClient::set_recovery(std::unique_ptr<TroubleListener> listener) {
+  const std::lock_guard lock(mutex_);
   recovery_ = std::move(listener);
+  listener_ = recovery_.get();
 }
 
 Result<std::unique_ptr<transport::MemoryRegion>> GroupClient::register_memory(
@@ -136,13 +138,13 @@ Status GroupClient::pump(TrafficClass traffic_class) {
 
 // The first error decides, and is logged once: here, or by whoever mends it.
 Status GroupClient::on_broken(const Error& error) {
-  if (recovery_ == nullptr) {
+  if (listener_ == nullptr) {
     end({error.kind, error.system_errno, "in-network reduction: " + error.message});
     return status_;
   }
   const uint16_t culprit = link_->culprit();
   drop_link();
-  recovery_->on_trouble(shape_.epoch, culprit, error.message);
+  listener_->on_trouble(shape_.epoch, culprit, error.message);
   return {};
 }
 

@@ -77,7 +77,8 @@ class GroupClient final : public Client, public RecoverableGroup, public TreeLin
   std::string description_;
   std::unique_ptr<TreeSource> lease_;
   std::unique_ptr<TroubleListener> recovery_;
-  std::mutex mutex_;  // all below; nobody else wants it while the tree is sound
+  std::mutex mutex_;                     // all below; nobody else wants it while the tree is sound
+  TroubleListener* listener_ = nullptr;  // recovery_'s; still there while that ends
   GroupShape shape_;
   std::unique_ptr<TreeLink> link_;  // null: between two trees, or over
   std::array<Operation, kMaxResultWindows> operations_;
