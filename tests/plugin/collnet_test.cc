@@ -185,9 +185,10 @@ TEST_P(CollNet, RankThatNeverComesIsRefusedOnAllOthers) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
-TEST_P(CollNet, DeadNodeIsAStickyError) {
+TEST_P(CollNet, DeadNodeIsAStickyErrorWithoutFallback) {
   NodeProgram node;
   ASSERT_FALSE(node.address().empty());
+  setenv("SLUICE_FALLBACK", "0", 1);
   setenv("SLUICE_AGG", node.address().c_str(), 1);
   setenv("SLUICE_PEER_TIMEOUT", "3", 1);
   std::atomic<int> ready = 0;

@@ -31,7 +31,7 @@ void set_environment(const char* transport) {
   setenv("HOME", "/nonexistent", 1);
   for (const char* name : {"NCCL_CONF_FILE", "SLUICE_CONFIG", "SLUICE_AGG", "SLUICE_LANE",
                            "NCCL_IB_TC", "SLUICE_CONNECT_TIMEOUT", "SLUICE_ACCEPT_TIMEOUT",
-                           "SLUICE_PEER_TIMEOUT", "NCCL_SHARP_DISABLE"}) {
+                           "SLUICE_PEER_TIMEOUT", "SLUICE_FALLBACK", "NCCL_SHARP_DISABLE"}) {
     unsetenv(name);
   }
 }

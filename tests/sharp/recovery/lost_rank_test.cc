@@ -117,13 +117,15 @@ TEST_P(LostRank, IsNamedToTheOthers) {
   }
 }
 
+std::string name_of_victim(const ::testing::TestParamInfo<Victim>& victim) {
+  return (victim.param.signal == SIGKILL ? "killing" : "stopping") +
+         std::to_string(victim.param.rank);
+}
+
 INSTANTIATE_TEST_SUITE_P(By, LostRank,
                          ::testing::Values(Victim{0, SIGKILL}, Victim{1, SIGKILL},
                                            Victim{2, SIGSTOP}),
-                         [](const auto& info) {
-                           return (info.param.signal == SIGKILL ? "killing" : "stopping") +
-                                  std::to_string(info.param.rank);
-                         });
+                         name_of_victim);
 
 }  // namespace
 }  // namespace sluice::sharp

@@ -2,19 +2,34 @@
 #include "tests/sharp/recovery/workload.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <map>
+#include <random>
 
 #include "tests/sharp/vectors.h"
 
 namespace sluice::sharp::testing {
 namespace {
 
-constexpr int kKinds = 6;
+constexpr int kKinds = 7;
 constexpr size_t kSmall = 200;    // elements: the latency class
 constexpr size_t kLarge = 30000;  // many chunks
 constexpr size_t kBlock = 5000;   // of a rank
+
+// Values whose sum depends on the order and the brackets.
+Bytes uneven_floats(size_t count, int rank) {
+  std::mt19937 random(static_cast<uint32_t>(rank) + 99);
+  std::vector<float> values(count);
+  for (float& value : values) {
+    const auto mantissa = static_cast<float>(random()) - 2147483648.0F;
+    value = std::ldexp(mantissa, -static_cast<int>(random() % 8));
+  }
+  Bytes bytes(count * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
 
 int64_t now_ns() {
   return Clock::now().time_since_epoch().count();
@@ -29,27 +44,32 @@ struct Workload::Call {
   Result<Operation*> post(Client& client) {
     switch (kind) {
       case 0:
-        return allreduce(client, DataType::int32, kLarge, false);
+        return allreduce(client, DataType::int32, input_of(DataType::int32, kLarge, rank, 0),
+                         false);
       case 1:
-        return allreduce(client, DataType::float32, kSmall, true);
+        return allreduce(client, DataType::float32, uneven_floats(kSmall, rank), true);
       case 2:
         return allgather(client);
       case 3:
-        return allreduce(client, DataType::float32, kLarge, true);
+        return allreduce(client, DataType::float32, uneven_floats(kLarge, rank), true);
       case 4:
         return reduce_scatter(client);
+      case 5:
+        return allreduce(client, DataType::int64, input_of(DataType::int64, kSmall / 2, rank, 5),
+                         false);
       default:
-        return allreduce(client, DataType::int64, kSmall / 2, false);
+        return allreduce(client, DataType::bfloat16, input_of(DataType::bfloat16, kLarge, rank, 6),
+                         true);
     }
   }
 
-  Result<Operation*> allreduce(Client& client, DataType type, size_t count, bool in_place) {
-    input = input_of(type, count, rank, static_cast<uint32_t>(kind));
+  Result<Operation*> allreduce(Client& client, DataType type, Bytes data, bool in_place) {
+    input = std::move(data);
     output.resize(in_place ? 0 : input.size());
     AllreduceArguments arguments;
     arguments.send = input.data();
     arguments.receive = in_place ? input.data() : output.data();
-    arguments.count = count;
+    arguments.count = input.size() / size_of(type);
     arguments.type = type;
     return client.allreduce(arguments);
   }
