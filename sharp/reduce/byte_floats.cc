@@ -164,36 +164,91 @@ struct Widen {
 
 #endif
 
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_AVX3_DL
 
-template <class D, class V>
-HWY_INLINE void put_four(D quarter, V a, V b, V c, V d, const Target& to) {
-  to.put(quarter, a, 0);
-  to.put(quarter, b, 1);
-  to.put(quarter, c, 2);
-  to.put(quarter, d, 3);
-}
+// By way of fp16 as well, which can tell all fp8 from each other.
+template <class Format>
+struct Narrow {
+  static constexpr int kShift = 10 - Format::kMantissa;  // of an element in its fp16
+  static constexpr uint32_t kGreatestPower = Format::power_of_two(
+      static_cast<int>(Format::kGreatest >> Format::kMantissa) - Format::kBias);
+  static constexpr uint32_t kScale = Format::power_of_two(Format::kBias - 15);
+
+  static HWY_INLINE __m512 constant(uint32_t bits) {
+    return _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(bits)));
+  }
+  // Adding a number that is so much greater than the power of two below `value`, and of the same
+  // sign, rounds `value` to the mantissa of an element. Greater values than all elements stay so.
+  static HWY_INLINE __m256i round(__m512 value) {
+    constexpr int kLesser = 0b0010;  // magnitude, with the sign of the first operand
+    constexpr int kGreater = 0b0011;
+    __m512 power = _mm512_and_ps(value, constant(0xff800000u));
+    power = _mm512_range_ps(power, constant(Format::kLeastNormal), kGreater);
+    power = _mm512_range_ps(power, constant(kGreatestPower), kLesser);
+    const __m512 factor = constant(Format::power_of_two(Format::kDropped));
+    const __m512 sum = _mm512_fmadd_ps(power, factor, value);
+    __m512 rounded = _mm512_fnmadd_ps(power, factor, sum);
+    rounded = _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
+        _mm512_castps_si512(rounded), _mm512_castps_si512(value), _mm512_set1_epi32(INT32_MIN),
+        0xf8));  // with its sign, if it became zero
+    if constexpr (Format::kBias != 15) rounded = _mm512_mul_ps(rounded, constant(kScale));
+    return _mm512_cvtps_ph(rounded, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+  static HWY_INLINE __m256i narrow(FloatVector low, FloatVector high) {
+    const __m512i halves =
+        _mm512_inserti64x4(_mm512_castsi256_si512(round(low.raw)), round(high.raw), 1);
+    const __m512i magnitude = _mm512_and_si512(halves, _mm512_set1_epi16(0x7fff));
+    const __mmask32 nan = _mm512_cmpgt_epi16_mask(magnitude, _mm512_set1_epi16(0x7c00));
+    const __m512i least =
+        _mm512_min_epi16(magnitude, _mm512_set1_epi16(Format::kGreatest << kShift));
+    const __m512i element =
+        _mm512_ternarylogic_epi32(_mm512_srli_epi16(least, kShift), _mm512_srli_epi16(halves, 8),
+                                  _mm512_set1_epi16(0x80), 0xf8);
+    return _mm512_cvtepi16_epi8(
+        _mm512_mask_mov_epi16(element, nan, _mm512_set1_epi16(Format::kMagnitude)));
+  }
+  static HWY_INLINE void store(FloatVector a, FloatVector b, FloatVector c, FloatVector d,
+                               const Target& to) {
+    const hn::Repartition<uint8_t, Floats> bytes;
+    const __m512i low = _mm512_castsi256_si512(narrow(a, b));
+    to.put(bytes, hn::Vec<decltype(bytes)>{_mm512_inserti64x4(low, narrow(c, d), 1)}, 0);
+  }
+};
 
 #else
 
-template <class D, class V>
-HWY_INLINE void put_four(D, V a, V b, V c, V d, const Target& to) {
-  const hn::Twice<D> half;
-  const hn::Twice<decltype(half)> whole;
-  to.put(whole, hn::Combine(whole, hn::Combine(half, d, c), hn::Combine(half, b, a)), 0);
-}
-
-#endif
-
 template <class Format>
-struct ByteFloat : InOrder {
-  static constexpr size_t kElementSize = 1;
+struct Narrow {
   using Quarter = hn::Rebind<uint8_t, Floats>;
 
   static HWY_INLINE hn::Vec<Quarter> narrow(FloatVector value) {
     const auto word = Format::round(value);
     return hn::DemoteTo(Quarter(), hn::BitCast(hn::RebindToSigned<Words>(), word));
   }
+  static HWY_INLINE void store(FloatVector a, FloatVector b, FloatVector c, FloatVector d,
+                               const Target& to) {
+#if HWY_TARGET == HWY_SCALAR
+    const Quarter quarter;
+    to.put(quarter, narrow(a), 0);
+    to.put(quarter, narrow(b), 1);
+    to.put(quarter, narrow(c), 2);
+    to.put(quarter, narrow(d), 3);
+#else
+    const hn::Twice<Quarter> half;
+    const hn::Twice<decltype(half)> whole;
+    to.put(whole,
+           hn::Combine(whole, hn::Combine(half, narrow(d), narrow(c)),
+                       hn::Combine(half, narrow(b), narrow(a))),
+           0);
+#endif
+  }
+};
+
+#endif
+
+template <class Format>
+struct ByteFloat : InOrder {
+  static constexpr size_t kElementSize = 1;
 
   static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
                               FloatVector& d) {
@@ -201,7 +256,7 @@ struct ByteFloat : InOrder {
   }
   static HWY_INLINE void store(FloatVector a, FloatVector b, FloatVector c, FloatVector d,
                                const Target& to) {
-    put_four(Quarter(), narrow(a), narrow(b), narrow(c), narrow(d), to);
+    Narrow<Format>::store(a, b, c, d, to);
   }
 };
 

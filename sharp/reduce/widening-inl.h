@@ -69,6 +69,7 @@ struct SmallFloat {
   static constexpr uint32_t kMagnitude = (1u << (kExponentBits + kMantissaBits)) - 1;
   static constexpr uint32_t kExponents = kMagnitude >> kMantissaBits << kMantissaBits;
   static constexpr uint32_t kLast = kLastNumber;
+  static constexpr uint32_t kGreatest = kTop;
   // Infinity where there is one, else NaN.
   static constexpr uint32_t kFirstSpecial = kLast == kExponents ? kLast : kLast + 1;
   static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
