@@ -66,7 +66,7 @@ class RandomAdmission : public AdmissionFixture, public ::testing::WithParamInte
       const NodeId node{number};
       const NodeAccount& account = admission_->account(node);
       EXPECT_EQ(account.used, held[node]);
-      EXPECT_EQ(account.holders.size(), groups[node]);
+      EXPECT_EQ(account.shares.size(), groups[node]);
       EXPECT_TRUE(account.used.fits_into(account.capacity)) << "over capacity";
       EXPECT_TRUE(exclusive[node] == 0 || groups[node] == 1) << "an exclusive node is shared";
     }

@@ -63,29 +63,28 @@ Decision Admission::admit(const Request& request, TimePoint now) {
   Decision decision;
   decision.denial = check(request);
   if (decision.denial.reason != Reason::granted) return decision;
-  Lease* known = leases_.find(request.group);
-  if (known != nullptr) {
-    if (known->request.job != request.job || known->request.tenant != request.tenant) {
+  Lease* lease = leases_.find(request.group);
+  if (lease != nullptr) {
+    if (lease->request.job != request.job || lease->request.tenant != request.tenant) {
       decision.denial.reason = Reason::duplicate_group;
       return decision;
     }
-    leases_.touch(*known, now + policy_.lease_duration);
-    if (known->has_trees() && !known->adopted) {
-      decision.lease = known->id;
+    leases_.touch(*lease, now + policy_.lease_duration);
+    if (lease->has_trees() && !lease->adopted) {
+      decision.lease = lease->id;
       return decision;
     }
-    drop_trees(*known);
-    ++known->epoch;
-    decide(*known, request, decision);
-    return decision;
+    drop_trees(*lease);
+    ++lease->epoch;
   }
-  Lease& lease = leases_.add(request.group);
-  decide(lease, request, decision);
-  if (decision.granted()) {
-    lease.expires = now + policy_.lease_duration;
-  } else {
-    leases_.remove(lease);
+  find_room(request, decision);
+  if (decision.denial.reason != Reason::granted) return decision;
+  if (lease == nullptr) {
+    lease = &leases_.add(request.group);
+    lease->expires = now + policy_.lease_duration;
   }
+  lease->request = request;
+  grant(*lease, decision);
   return decision;
 }
 
@@ -104,20 +103,23 @@ Decision Admission::reform(LeaseId id, std::span<const NodeId> avoid, TimePoint 
   if (lease->window_bytes != 0) lease->request.least_window_bytes = lease->window_bytes;
   lease->request.avoid.assign(avoid.begin(), avoid.end());
   decision.denial = check(lease->request);
-  if (decision.denial.reason == Reason::granted) decide(*lease, lease->request, decision);
+  if (decision.denial.reason == Reason::granted) find_room(lease->request, decision);
+  if (decision.denial.reason == Reason::granted) grant(*lease, decision);
   return decision;
 }
 
-// Gives the lease, which has no trees, what the request asks for.
-void Admission::decide(Lease& lease, const Request& request, Decision& decision) {
+// Plans the trees; makes room for them where that is allowed.
+void Admission::find_room(const Request& request, Decision& decision) {
   decision.denial = place(request, false);
   if (decision.denial.reason != Reason::granted && policy_.preemption && request.priority > 0 &&
       place(request, true).reason == Reason::granted &&
       evict_for_plan(request, decision.preempted)) {
     decision.denial = {};
   }
-  if (decision.denial.reason != Reason::granted) return;
-  if (&request != &lease.request) lease.request = request;
+}
+
+// Gives the lease, which has no trees, those that find_room() planned.
+void Admission::grant(Lease& lease, Decision& decision) {
   lease.adopted = false;
   lease.window_bytes = plan_window_;
   std::swap(lease.trees, plan_);
@@ -152,8 +154,8 @@ std::vector<LeaseId> Admission::expire(TimePoint now) {
 std::vector<LeaseId> Admission::leases_on(NodeId node) {
   synchronize();
   std::vector<LeaseId> found;
-  for (const Holder& holder : ledger_.account(node).holders) {
-    found.push_back(leases_.at_slot(holder.slot).id);
+  for (const uint32_t share : ledger_.account(node).shares) {
+    found.push_back(leases_.at_slot(ledger_.share(share).slot).id);
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -169,9 +171,10 @@ Claimant Admission::claimant_of(const Request& request) const {
 }
 
 void Admission::hold(Lease& lease, NodeId node, const Amounts& amounts) {
-  const Holder holder{lease.id.slot, static_cast<uint32_t>(lease.holdings.size())};
-  const uint32_t place = ledger_.hold(node, amounts, claimant_of(lease.request), holder);
-  lease.holdings.push_back({node, place, amounts});
+  const auto place = static_cast<uint32_t>(lease.holdings.size());
+  const uint32_t share =
+      ledger_.hold(node, amounts, claimant_of(lease.request), lease.id.slot, place);
+  lease.holdings.push_back({node, share, amounts});
   tenants_[lease.request.tenant.index()].used += amounts;
 }
 
@@ -179,10 +182,7 @@ void Admission::drop_trees(Lease& lease) {
   const Claimant claimant = claimant_of(lease.request);
   for (const Holding& holding : lease.holdings) {
     tenants_[lease.request.tenant.index()].used -= holding.amounts;
-    const auto moved = ledger_.let_go(holding.node, holding.place, holding.amounts, claimant);
-    if (moved.moved) {
-      leases_.at_slot(moved.holder.slot).holdings[moved.holder.holding].place = holding.place;
-    }
+    ledger_.let_go(holding.node, holding.share, holding.amounts, claimant);
   }
   lease.holdings.clear();
   for (Tree& tree : lease.trees) tree.clear();  // their memory is used again

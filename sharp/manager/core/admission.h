@@ -102,7 +102,8 @@ class Admission {
   Denial place_rail(const Request& request, Placement& placement, Tree& tree);
   Denial explain(const Request& request, Placement& placement, PlanFailure failure, uint8_t rail);
   Denial check_limit(const Request& request) const;
-  void decide(Lease& lease, const Request& request, Decision& decision);
+  void find_room(const Request& request, Decision& decision);
+  void grant(Lease& lease, Decision& decision);
   bool evict_for_plan(const Request& request, std::vector<LeaseId>& evicted);
   Lease* victim_on(NodeId node, uint8_t priority);
 
@@ -123,7 +124,7 @@ class Admission {
   uint64_t topology_revision_ = 0, node_revision_ = 0;
   LeaseTable leases_;
   TreePlanner planner_;
-  // The plan of the request at hand: written by place(), read by decide().
+  // The plan of the request at hand: written by place(), read by grant().
   std::vector<Tree> plan_;
   std::vector<Holding> plan_holdings_;
   uint64_t plan_window_ = 0;

@@ -34,30 +34,22 @@ class Admission::Placement final : public NodeSource {
 
   uint32_t glance(SwitchId at, unsigned children) override {
     const Amounts wanted = demand(std::min<unsigned>(children, sharp::kMaxFanIn));
-    const uint32_t load = ledger_.glance(at, wanted, claimant_);
-    if (load == kNoRoom) refused_ = wanted;
-    return load;
+    return ledger_.glance(at, wanted, claimant_);
   }
   NodeId choose(SwitchId at, unsigned children, uint8_t roles,
                 std::span<const NodeId> taken) override {
     const Amounts wanted = demand(std::min<unsigned>(children, sharp::kMaxFanIn));
-    const NodeId node = ledger_.find(at, wanted, claimant_, [&](NodeId candidate) {
+    return ledger_.find(at, wanted, claimant_, [&](NodeId candidate) {
       return serves(candidate, roles) &&
              std::find(taken.begin(), taken.end(), candidate) == taken.end();
     });
-    if (!node.valid()) refused_ = wanted;
-    return node;
   }
   bool fits(NodeId node, unsigned children, uint8_t roles) override {
-    const Amounts wanted = demand(children);
-    if (serves(node, roles) && ledger_.fits(node, wanted, claimant_)) return true;
-    refused_ = wanted;
-    return false;
+    return serves(node, roles) && ledger_.fits(node, demand(children), claimant_);
   }
   unsigned fan_in(NodeId node) override { return ledger_.account(node).fan_in; }
 
   const Claimant& claimant() const { return claimant_; }
-  const Amounts& refused() const { return refused_; }
 
  private:
   const NodeLedger& ledger_;
@@ -65,7 +57,6 @@ class Admission::Placement final : public NodeSource {
   const Claimant claimant_;
   uint8_t rail_ = 0;
   uint64_t window_bytes_ = 0;
-  Amounts refused_;  // asked for last, in vain
 };
 
 Denial Admission::check(const Request& request) const {
@@ -133,11 +124,12 @@ Denial Admission::place_with(const Request& request, Placement& placement, uint6
 
 Denial Admission::place_rail(const Request& request, Placement& placement, Tree& tree) {
   placement.aim(tree.rail);
-  members_.clear();
-  for (const HostId member : request.members) {
-    members_.push_back(fabric_.attachment(member, tree.rail));
-    if (!members_.back().valid()) {
-      return {Reason::no_path, tree.rail, {}, {}, member, request.tenant};
+  const auto switches = fabric_.attachments(tree.rail);
+  members_.resize(request.members.size());
+  for (size_t rank = 0; rank < members_.size(); ++rank) {
+    members_[rank] = switches[request.members[rank].index()];
+    if (!members_[rank].valid()) {
+      return {Reason::no_path, tree.rail, {}, {}, request.members[rank], request.tenant};
     }
   }
   // A group is on a node once: its trees share none.
@@ -177,7 +169,8 @@ Denial Admission::explain(const Request& request, Placement& placement, PlanFail
   denial.reason = Reason::no_nodes;
   if (!denial.node.valid()) return denial;
   const NodeAccount& account = ledger_.account(denial.node);
-  denial.wanted = placement.refused();
+  denial.wanted =
+      placement.demand(std::min<unsigned>(planner_.failed_children(), sharp::kMaxFanIn));
   denial.available = ledger_.available(denial.node, placement.claimant());
   const Amounts& wanted = denial.wanted;
   const Amounts room = less(account.capacity, account.used);
@@ -224,8 +217,8 @@ bool Admission::evict_for_plan(const Request& request, std::vector<LeaseId>& evi
 // The least important; among equals the youngest, which has done least.
 Lease* Admission::victim_on(NodeId node, uint8_t priority) {
   Lease* victim = nullptr;
-  for (const Holder& holder : ledger_.account(node).holders) {
-    Lease& lease = leases_.at_slot(holder.slot);
+  for (const uint32_t share : ledger_.account(node).shares) {
+    Lease& lease = leases_.at_slot(ledger_.share(share).slot);
     const uint8_t its = lease.request.priority;
     if (its >= priority || claimant_of(lease.request).reservation != kNoReservation) continue;
     if (victim == nullptr || its < victim->request.priority ||

@@ -20,10 +20,10 @@ inline constexpr unsigned kPriorities = 8;
 // A communicator asks for its trees.
 struct Request {
   GroupId group{};
-  std::string job;                  // the scheduler's name of it; a job may have many groups
   TenantId tenant;                  // Admission::tenant()
   uint8_t priority = 0;             // 0 .. kPriorities - 1, more is more important
   bool exclusive = false;           // no other group on its nodes
+  std::string job;                  // the scheduler's name of it; a job may have many groups
   std::vector<HostId> members;      // of rank 0, 1, ...: Fabric::locate(); a host may stand twice
   std::vector<uint8_t> rails{0};    // a tree on each
   uint32_t chunk_bytes = 64 << 10;  // of the streaming class

@@ -25,12 +25,12 @@ std::string text_of(const Amounts& amounts) {
                      in_mb_per_second(amounts.bandwidth).c_str());
 }
 
-struct Share {
+struct JobShare {
   std::string job, tenant;
   Amounts amounts;
 };
 
-std::string text_of(const Share& share, Reason reason) {
+std::string text_of(const JobShare& share, Reason reason) {
   std::string what = in_mib(share.amounts.memory);
   if (reason == Reason::groups || reason == Reason::exclusive) {
     what = format_text("%u group%s", share.amounts.groups, share.amounts.groups == 1 ? "" : "s");
@@ -78,16 +78,17 @@ const char* name_of(Reason reason) {
 // Those that hold most of what is missing, largest first.
 std::string Admission::holders_of(const Denial& denial) const {
   std::map<std::pair<std::string, uint32_t>, Amounts> by_job;
-  for (const Holder& holder : ledger_.account(denial.node).holders) {
-    const Lease& lease = leases_.at_slot(holder.slot);
+  for (const uint32_t number : ledger_.account(denial.node).shares) {
+    const Share& share = ledger_.share(number);
+    const Lease& lease = leases_.at_slot(share.slot);
     by_job[{lease.request.job, lease.request.tenant.value}] +=
-        lease.holdings[holder.holding].amounts;
+        lease.holdings[share.holding].amounts;
   }
-  std::vector<Share> shares;
+  std::vector<JobShare> shares;
   for (const auto& [job, amounts] : by_job) {
     shares.push_back({job.first, tenants_[job.second].name, amounts});
   }
-  std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
+  std::stable_sort(shares.begin(), shares.end(), [&](const JobShare& a, const JobShare& b) {
     if (denial.reason == Reason::memory) return a.amounts.memory > b.amounts.memory;
     if (denial.reason == Reason::bandwidth) return a.amounts.bandwidth > b.amounts.bandwidth;
     return a.amounts.groups > b.amounts.groups;

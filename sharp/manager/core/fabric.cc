@@ -198,7 +198,7 @@ HostId Fabric::add_host(const std::string& name, const std::string& address) {
   if (!id.valid()) {
     id = HostId{static_cast<uint32_t>(hosts_.size())};
     hosts_.push_back({name, {}, {}});
-    attachments_.emplace_back();
+    for (auto& rail : attachments_) rail.emplace_back();
     host_names_.emplace(name, id.value);
   }
   if (!address.empty()) {

@@ -92,7 +92,9 @@ class Fabric {
   // serves. A stranger is put on the switch "unplaced", if nodes stand there. Else an Error.
   Result<HostId> locate(std::string_view host, std::string_view address = {});
   // The switch of a host on a rail, by a healthy link; none if there is no such.
-  SwitchId attachment(HostId host, unsigned rail) const { return attachments_[host.index()][rail]; }
+  SwitchId attachment(HostId host, unsigned rail) const { return attachments_[rail][host.index()]; }
+  // All hosts' at once.
+  std::span<const SwitchId> attachments(unsigned rail) const { return attachments_[rail]; }
 
   SwitchId find_switch(std::string_view name_or_alias) const;
   HostId find_host(std::string_view name) const;
@@ -114,7 +116,6 @@ class Fabric {
 
  private:
   using Names = std::unordered_map<std::string, uint32_t>;
-  using Attachments = std::array<SwitchId, kMaxRails>;
   struct ServedSubnet {
     Subnet subnet;
     SwitchId at;
@@ -137,7 +138,7 @@ class Fabric {
 
   std::vector<Switch> switches_;
   std::vector<Host> hosts_;
-  std::vector<Attachments> attachments_;  // of hosts_, one cache line each
+  std::array<std::vector<SwitchId>, kMaxRails> attachments_;  // by rail, then host: kept dense
   std::vector<Trunk> trunks_;
   std::vector<Node> nodes_;
   std::vector<ServedSubnet> subnets_;

@@ -88,27 +88,23 @@ Result<HostId> Fabric::locate(std::string_view host, std::string_view address) {
 
 SwitchId Fabric::switch_of_host(HostId host, uint8_t rail) const {
   if (rail < kMaxRails) return attachment(host, rail);
-  for (const SwitchId at : attachments_[host.index()]) {
-    if (at.valid()) return at;
+  for (const auto& of_rail : attachments_) {
+    if (of_rail[host.index()].valid()) return of_rail[host.index()];
   }
   return {};
 }
 
 // A port of the rail itself goes before one that takes any; of the latter the last told counts.
 void Fabric::refresh_attachments(HostId id) {
-  Attachments& attachments = attachments_[id.index()];
-  attachments.fill({});
   const auto& ports = hosts_[id.index()].ports;
-  for (auto port = ports.rbegin(); port != ports.rend(); ++port) {
-    if (port->rail < kMaxRails && port->healthy) attachments[port->rail] = port->to;
-  }
-  for (const HostPort& port : ports) {
-    if (port.rail != kAnyRail || !port.healthy) continue;
-    for (unsigned rail = 0; rail < kMaxRails; ++rail) {
-      const bool taken = std::any_of(ports.begin(), ports.end(), [&](const HostPort& other) {
-        return other.rail == rail && other.healthy;
-      });
-      if (!taken) attachments[rail] = port.to;
+  for (unsigned rail = 0; rail < kMaxRails; ++rail) {
+    SwitchId& attachment = attachments_[rail][id.index()];
+    attachment = {};
+    bool exact = false;
+    for (const HostPort& port : ports) {
+      if (!port.healthy || (port.rail != rail && port.rail != kAnyRail)) continue;
+      if (!exact) attachment = port.to;
+      exact = exact || port.rail == rail;
     }
   }
 }

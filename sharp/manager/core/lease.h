@@ -17,23 +17,22 @@ namespace sluice::manager {
 // A group's share of one node.
 struct Holding {
   NodeId node;
-  uint32_t place = 0;  // among the node's holders
+  uint32_t share = 0;  // its number in the ledger
   Amounts amounts;
 };
 
 struct Lease {
   LeaseId id;
-  Request request;            // as it was asked for; `avoid` as of the last re-forming
+  bool active = false;        // false: an empty slot of the table
+  bool adopted = false;       // known from nodes' reports only: members and trees are not known
   uint32_t epoch = 0;         // changes with every re-forming
   uint64_t window_bytes = 0;  // granted: bytes in flight of a rank, a multiple of the chunk
-  // One per rail, if has_trees(). If not, the group has lost them (preempted, or not re-formed yet)
-  // and runs in fallback. Of an adopted lease only holdings are known.
-  std::vector<Tree> trees;
+  // One per node of the trees, in their order. Empty: the group has lost its trees (preempted, or
+  // not re-formed yet) and runs in fallback.
   std::vector<Holding> holdings;
-  bool active = false;   // false: an empty slot of the table
-  bool adopted = false;  // known from nodes' reports only: trees are not known
+  Request request;          // as it was asked for; `avoid` as of the last re-forming
+  std::vector<Tree> trees;  // one per rail, if has_trees() and not adopted
   TimePoint expires{};
-  uint32_t older = 0, newer = 0;  // neighbours in the order of renewal
 
   bool has_trees() const { return !holdings.empty(); }
   uint32_t window_chunks() const {

@@ -5,21 +5,30 @@
 
 namespace sluice::manager {
 
-LeaseTable::LeaseTable() : by_group_(0, Hash{{0x9e3779b97f4a7c15, 0xd1b54a32d192ed03}}) {
+namespace {
+
+// Without the system's random numbers a constant has to do.
+GroupId secret() {
   const auto random = sharp::random_group_id();
-  if (!random) return;  // without the system's random numbers the constants have to do
-  Hash hash{};
-  std::memcpy(hash.secret, random->data(), sizeof(hash.secret));
-  by_group_ = ByGroup(0, hash);
+  return random ? *random : GroupId{0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a, 0x7c, 0x15};
+}
+
+}  // namespace
+
+LeaseTable::LeaseTable() : by_group_(secret()) {}
+
+uint32_t LeaseTable::add_slot() {
+  const auto slot = static_cast<uint32_t>(slots_.size());
+  slots_.emplace_back();
+  order_.emplace_back();
+  free_.push_back(slot);
+  return slot;
 }
 
 Lease& LeaseTable::add(const GroupId& group) {
   // A slot may be in the list although it is in use: add_as() takes slots without looking there.
   while (!free_.empty() && slots_[free_.back()].active) free_.pop_back();
-  if (free_.empty()) {
-    free_.push_back(static_cast<uint32_t>(slots_.size()));
-    slots_.emplace_back();
-  }
+  if (free_.empty()) add_slot();
   const uint32_t slot = free_.back();
   free_.pop_back();
   ++generation_;
@@ -27,11 +36,8 @@ Lease& LeaseTable::add(const GroupId& group) {
 }
 
 Lease* LeaseTable::add_as(LeaseId id, const GroupId& group) {
-  if (id.slot >= kMostSlots || by_group_.contains(group)) return nullptr;
-  while (slots_.size() <= id.slot) {
-    free_.push_back(static_cast<uint32_t>(slots_.size()));
-    slots_.emplace_back();
-  }
+  if (id.slot >= kMostSlots || find(group) != nullptr) return nullptr;
+  while (slots_.size() <= id.slot) add_slot();
   if (slots_[id.slot].active) return nullptr;
   generation_ = std::max(generation_, id.generation);
   return &activate(id, group);
@@ -44,13 +50,13 @@ Lease& LeaseTable::activate(LeaseId id, const GroupId& group) {
   lease.adopted = false;
   lease.epoch = 1;
   lease.request.group = group;
-  by_group_.emplace(group, id.slot);
+  by_group_.insert(group, id.slot);
   link(lease);
   return lease;
 }
 
 void LeaseTable::remove(Lease& lease) {
-  by_group_.erase(lease.request.group);
+  by_group_.erase(lease.request.group, lease.id.slot);
   unlink(lease);
   lease.active = false;
   free_.push_back(lease.id.slot);
@@ -63,8 +69,9 @@ Lease* LeaseTable::find(LeaseId id) {
 }
 
 Lease* LeaseTable::find(const GroupId& group) {
-  const auto found = by_group_.find(group);
-  return found == by_group_.end() ? nullptr : &slots_[found->second];
+  const uint32_t slot = by_group_.find(
+      group, [&](uint32_t candidate) -> const GroupId& { return slots_[candidate].request.group; });
+  return slot == GroupIndex::kNone ? nullptr : &slots_[slot];
 }
 
 void LeaseTable::touch(Lease& lease, TimePoint expires) {
@@ -75,18 +82,19 @@ void LeaseTable::touch(Lease& lease, TimePoint expires) {
 }
 
 void LeaseTable::link(Lease& lease) {
-  lease.older = newest_;
-  lease.newer = kNone;
-  if (newest_ != kNone) slots_[newest_].newer = lease.id.slot;
-  newest_ = lease.id.slot;
-  if (oldest_ == kNone) oldest_ = lease.id.slot;
+  const uint32_t slot = lease.id.slot;
+  order_[slot] = {newest_, kNone};
+  if (newest_ != kNone) order_[newest_].newer = slot;
+  newest_ = slot;
+  if (oldest_ == kNone) oldest_ = slot;
 }
 
 void LeaseTable::unlink(Lease& lease) {
-  if (lease.older != kNone) slots_[lease.older].newer = lease.newer;
-  if (lease.newer != kNone) slots_[lease.newer].older = lease.older;
-  if (oldest_ == lease.id.slot) oldest_ = lease.newer;
-  if (newest_ == lease.id.slot) newest_ = lease.older;
+  const auto [older, newer] = order_[lease.id.slot];
+  if (older != kNone) order_[older].newer = newer;
+  if (newer != kNone) order_[newer].older = older;
+  if (oldest_ == lease.id.slot) oldest_ = newer;
+  if (newest_ == lease.id.slot) newest_ = older;
 }
 
 }  // namespace sluice::manager

@@ -8,11 +8,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <deque>
-#include <unordered_map>
 #include <vector>
 
+#include "sharp/manager/core/group_index.h"
 #include "sharp/manager/core/lease.h"
 
 namespace sluice::manager {
@@ -46,35 +45,28 @@ class LeaseTable {
   // Oldest first; `visit` must not change the table.
   template <typename Visit>
   void for_each(const Visit& visit) const {
-    for (uint32_t slot = oldest_; slot != kNone; slot = slots_[slot].newer) visit(slots_[slot]);
+    for (uint32_t slot = oldest_; slot != kNone; slot = order_[slot].newer) visit(slots_[slot]);
   }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kMostSlots = 1 << 22;
-  // Group ids come from outside: a secret keeps anybody from choosing such as collide.
-  __extension__ using Wide = unsigned __int128;
-  struct Hash {
-    uint64_t secret[2];
-    size_t operator()(const GroupId& group) const {
-      uint64_t words[2];
-      std::memcpy(words, group.data(), sizeof(words));
-      const auto product =
-          static_cast<Wide>(words[0] ^ secret[0]) * static_cast<Wide>(words[1] ^ secret[1]);
-      return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-    }
-  };
-
-  using ByGroup = std::unordered_map<GroupId, uint32_t, Hash>;
-
   Lease& activate(LeaseId id, const GroupId& group);
   void link(Lease& lease);
   void unlink(Lease& lease);
 
+  // Neighbours in the order of renewal; by slot, apart from the leases so that they stay in cache.
+  struct Neighbours {
+    uint32_t older = kNone, newer = kNone;
+  };
+
+  uint32_t add_slot();
+
   std::deque<Lease> slots_;  // never moves
+  std::vector<Neighbours> order_;
   std::vector<uint32_t> free_;
   uint32_t generation_ = 0;  // counts leases, so that no number comes twice
-  ByGroup by_group_;
+  GroupIndex by_group_;
   uint32_t oldest_ = kNone, newest_ = kNone;
 };
 

@@ -7,18 +7,22 @@ namespace sluice::manager {
 
 namespace {
 
-uint32_t share(uint64_t used, uint64_t capacity) {
-  if (used >= capacity) return used == 0 ? 0 : NodeRoom::kFull;
-  return static_cast<uint32_t>(static_cast<float>(used) / static_cast<float>(capacity) *
-                               static_cast<float>(NodeRoom::kFull));
+float inverse(uint64_t capacity) {
+  return capacity == 0 ? 0 : static_cast<float>(NodeRoom::kFull) / static_cast<float>(capacity);
+}
+
+float share(uint64_t used, float per_unit) {
+  return static_cast<float>(static_cast<int64_t>(used)) * per_unit;
 }
 
 uint32_t load_of(const NodeAccount& account) {
   if (account.exclusive) return NodeRoom::kFull;
-  const uint32_t load = std::max({share(account.used.groups, account.capacity.groups),
-                                  share(account.used.memory, account.capacity.memory),
-                                  share(account.used.bandwidth, account.capacity.bandwidth)});
-  return std::clamp(load, account.used.groups == 0 ? 0u : 1u, NodeRoom::kFull);
+  if (account.used.groups == 0) return 0;
+  const float load = std::max({share(account.used.groups, account.load_per_group),
+                               share(account.used.memory, account.load_per_byte),
+                               share(account.used.bandwidth, account.load_per_byte_second)});
+  return std::clamp(static_cast<uint32_t>(std::min<float>(load, NodeRoom::kFull)), 1u,
+                    NodeRoom::kFull);
 }
 
 }  // namespace
@@ -26,6 +30,7 @@ uint32_t load_of(const NodeAccount& account) {
 void NodeLedger::synchronize(const Fabric& fabric) {
   sites_.clear();
   sites_.resize(fabric.switches().size() + 1);
+  tops_.assign(sites_.size(), NodeRoom{});
   accounts_.resize(fabric.nodes().size());
   for (uint32_t number = 0; number < accounts_.size(); ++number) {
     const Node& node = fabric.nodes()[number];
@@ -35,6 +40,9 @@ void NodeLedger::synchronize(const Fabric& fabric) {
     account.roles = node.description.roles;
     account.fan_in = node.description.fan_in;
     account.capacity = node.description.capacity;
+    account.load_per_group = inverse(account.capacity.groups);
+    account.load_per_byte = inverse(account.capacity.memory);
+    account.load_per_byte_second = inverse(account.capacity.bandwidth);
     account.used_by_reservation.resize(reservations_.size());
     update_withheld(account);
     account.site = static_cast<uint32_t>(node.at.valid() ? node.at.index() : sites_.size() - 1);
@@ -64,7 +72,7 @@ Amounts NodeLedger::available(NodeId node, const Claimant& claimant) const {
 }
 
 uint32_t NodeLedger::hold(NodeId node, const Amounts& amounts, const Claimant& claimant,
-                          Holder holder) {
+                          uint32_t slot, uint32_t holding) {
   NodeAccount& account = accounts_[node.index()];
   account.used += amounts;
   account.exclusive = account.exclusive || claimant.exclusive;
@@ -75,12 +83,19 @@ uint32_t NodeLedger::hold(NodeId node, const Amounts& amounts, const Claimant& c
     update_withheld(account);
   }
   update_index(account);
-  account.holders.push_back(holder);
-  return static_cast<uint32_t>(account.holders.size() - 1);
+  if (free_shares_.empty()) {
+    free_shares_.push_back(static_cast<uint32_t>(shares_.size()));
+    shares_.emplace_back();
+  }
+  const uint32_t number = free_shares_.back();
+  free_shares_.pop_back();
+  shares_[number] = {slot, holding, static_cast<uint32_t>(account.shares.size())};
+  account.shares.push_back(number);
+  return number;
 }
 
-NodeLedger::Moved NodeLedger::let_go(NodeId node, uint32_t place, const Amounts& amounts,
-                                     const Claimant& claimant) {
+void NodeLedger::let_go(NodeId node, uint32_t share, const Amounts& amounts,
+                        const Claimant& claimant) {
   NodeAccount& account = accounts_[node.index()];
   account.used -= amounts;
   if (claimant.exclusive) account.exclusive = false;
@@ -91,11 +106,11 @@ NodeLedger::Moved NodeLedger::let_go(NodeId node, uint32_t place, const Amounts&
     update_withheld(account);
   }
   update_index(account);
-  const bool last = place + 1 == account.holders.size();
-  const Holder moved = account.holders.back();
-  account.holders[place] = moved;
-  account.holders.pop_back();
-  return {!last, moved};
+  const uint32_t place = shares_[share].place;
+  account.shares[place] = account.shares.back();
+  shares_[account.shares[place]].place = place;
+  account.shares.pop_back();
+  free_shares_.push_back(share);
 }
 
 void NodeLedger::update_withheld(NodeAccount& account) const {
@@ -115,6 +130,7 @@ void NodeLedger::update_index(const NodeAccount& account) {
     }
   }
   sites_[account.site].index.set(account.place, room);
+  tops_[account.site] = sites_[account.site].index.top();
 }
 
 }  // namespace sluice::manager

@@ -27,10 +27,11 @@ struct Claimant {
   bool preempt = false;  // count what less important claimants hold as free
 };
 
-// A lease that holds part of a node: its slot in the lease table, and which of its holdings.
-struct Holder {
+// A part of a node that a lease holds: the lease's slot in its table, and which of its holdings.
+struct Share {
   uint32_t slot = 0;
   uint32_t holding = 0;
+  uint32_t place = 0;  // in the node's list
 };
 
 struct NodeAccount {
@@ -42,12 +43,13 @@ struct NodeAccount {
   uint16_t fan_in = 64;
   Amounts capacity;
   Amounts used;
-  Amounts withheld;              // reserved and not used yet, all tenants together
+  Amounts withheld;  // reserved and not used yet, all tenants together
+  float load_per_group = 0, load_per_byte = 0, load_per_byte_second = 0;  // NodeRoom::load
   uint32_t site = 0, place = 0;  // in the index of its switch
   // By priority, of tenants without a reservation: what a reservation's owner holds stays his.
   std::array<Amounts, kPriorities> preemptible{};
   std::vector<Amounts> used_by_reservation;
-  std::vector<Holder> holders;
+  std::vector<uint32_t> shares;  // numbers for NodeLedger::share()
 };
 
 class NodeLedger {
@@ -69,20 +71,18 @@ class NodeLedger {
   // The least load of a node at the switch, if there may be one with room; NodeRoom::kClosed if
   // there is none. What find() answers is exact; this is quick.
   uint32_t glance(SwitchId at, const Amounts& wanted, const Claimant& claimant) const {
-    const NodeRoom& top = sites_[at.index()].index.top();
+    const NodeRoom& top = tops_[at.index()];
     if (claimant.preempt) return top.load == NodeRoom::kClosed ? top.load : 0;
     if (claimant.exclusive && top.load != 0) return NodeRoom::kClosed;
     const bool unreserved = claimant.reservation == kNoReservation;
     return wanted.fits_into(unreserved ? top.unreserved : top.total) ? top.load : NodeRoom::kClosed;
   }
-  // Returns the place among the node's holders.
-  uint32_t hold(NodeId node, const Amounts& amounts, const Claimant& claimant, Holder holder);
-  // Gives back; returns the holder that now has the freed place, if one had to move there.
-  struct Moved {
-    bool moved = false;
-    Holder holder;
-  };
-  Moved let_go(NodeId node, uint32_t place, const Amounts& amounts, const Claimant& claimant);
+
+  // Takes a share for the holding of the lease at the slot; returns its number.
+  uint32_t hold(NodeId node, const Amounts& amounts, const Claimant& claimant, uint32_t slot,
+                uint32_t holding);
+  void let_go(NodeId node, uint32_t share, const Amounts& amounts, const Claimant& claimant);
+  const Share& share(uint32_t number) const { return shares_[number]; }
 
   const NodeAccount& account(NodeId node) const { return accounts_[node.index()]; }
 
@@ -97,7 +97,10 @@ class NodeLedger {
 
   std::vector<Amounts> reservations_;
   std::vector<NodeAccount> accounts_;
-  std::vector<Site> sites_;  // by switch; the last one for nodes that stand nowhere
+  std::vector<Site> sites_;     // by switch; the last one for nodes that stand nowhere
+  std::vector<NodeRoom> tops_;  // LoadIndex::top() of sites_, side by side
+  std::vector<Share> shares_;
+  std::vector<uint32_t> free_shares_;
 };
 
 template <typename Accept>

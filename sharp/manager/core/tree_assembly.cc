@@ -19,6 +19,7 @@ unsigned Tree::depth() const {
 
 void TreePlanner::count_children() {
   for (const uint32_t parent : parents_) ++placed_[parent].children;
+  for (Placed& placed : placed_) placed.takes_ranks = placed.children != 0;
   for (size_t node = 1; node < placed_.size(); ++node) ++placed_[placed_[node].parent].children;
 }
 
@@ -35,6 +36,7 @@ void TreePlanner::leave_out(uint32_t node) {
     return;
   } else {
     std::replace(parents_.begin(), parents_.end(), node, parent);
+    placed_[parent].takes_ranks = true;
   }
   placed_[node].children = 0;
 }
@@ -78,6 +80,7 @@ PlanFailure TreePlanner::split(uint32_t parent, unsigned fan_in) {
     if (!node.valid()) return PlanFailure::too_many;
     const uint32_t placed = add_node(node, at, parent, children[next].first_rank);
     placed_[placed].children = run;
+    placed_[placed].takes_ranks = ranks;
     placed_[parent].children -= run - 1;
     for (const size_t end = next + run; next < end; ++next) {
       const Child& child = children[next];
@@ -89,7 +92,6 @@ PlanFailure TreePlanner::split(uint32_t parent, unsigned fan_in) {
 
 // Children and roles are known now. What does not fit is left out of the next attempt.
 bool TreePlanner::verify() {
-  for (const uint32_t parent : parents_) placed_[parent].takes_ranks = true;
   bool good = true;
   for (const Placed& placed : placed_) {
     if (placed.children == 0) continue;
@@ -99,51 +101,60 @@ bool TreePlanner::verify() {
     if (source_->fits(placed.node, placed.children, needed)) continue;
     taken_.push_back(placed.node);
     failed_near_ = placed.at;
+    failed_children_ = placed.children;
     good = false;
   }
   return good;
 }
 
-// Lists of children are filled rank by rank: before a rank stand the nodes whose lowest it is. Then
-// breadth first from the root: parents come before their children.
+// Nodes breadth first from the root, so that parents come before their children; then children rank
+// by rank: before a rank stand the nodes whose lowest it is.
 void TreePlanner::write(Tree& tree) {
-  begins_.assign(placed_.size() + 1, 0);
-  for (size_t node = 0; node < placed_.size(); ++node) {
-    begins_[node + 1] = begins_[node] + placed_[node].children;
+  order_nodes();
+  tree.nodes.resize(order_.size());
+  uint32_t children = 0;
+  for (size_t place = 0; place < order_.size(); ++place) {
+    const Placed& placed = placed_[order_[place]];
+    const bool root = placed.parent == kNobody;
+    tree.nodes[place] = {
+        placed.node, root ? TreeNode::kNoParent : static_cast<uint16_t>(place_of_[placed.parent]),
+        static_cast<uint16_t>(placed.children), children};
+    next_child_[order_[place]] = children;
+    children += placed.children;
   }
-  lists_.resize(begins_.back());
-  place_of_.assign(begins_.begin(), begins_.end() - 1);  // where the next child goes
+  tree.children.resize(children);
+  tree.leaf_of_rank.resize(parents_.size());
   for (uint32_t rank = 0; rank < parents_.size(); ++rank) {
     uint32_t node = parents_[rank];
-    lists_[place_of_[node]++] = {TreeChild::Kind::rank, static_cast<uint16_t>(rank)};
+    tree.leaf_of_rank[rank] = static_cast<uint16_t>(place_of_[node]);
+    tree.children[next_child_[node]++] = {TreeChild::Kind::rank, static_cast<uint16_t>(rank)};
     for (; placed_[node].first_rank == rank && placed_[node].parent != kNobody;
          node = placed_[node].parent) {
-      lists_[place_of_[placed_[node].parent]++] = {TreeChild::Kind::node,
-                                                   static_cast<uint16_t>(node)};
+      tree.children[next_child_[placed_[node].parent]++] = {TreeChild::Kind::node,
+                                                            static_cast<uint16_t>(place_of_[node])};
     }
   }
-  uint32_t root = 0;
-  while (placed_[root].parent != kNobody || placed_[root].children == 0) ++root;
-  tree.nodes.clear();
-  tree.children.clear();
-  tree.leaf_of_rank.resize(parents_.size());
-  order_.assign(1, root);
-  tree.nodes.push_back({placed_[root].node});
-  for (uint32_t place = 0; place < order_.size(); ++place) {
-    const uint32_t node = order_[place];
-    tree.nodes[place].first_child = static_cast<uint32_t>(tree.children.size());
-    tree.nodes[place].children = static_cast<uint16_t>(placed_[node].children);
-    for (uint32_t at = begins_[node]; at < begins_[node + 1]; ++at) {
-      TreeChild child = lists_[at];
-      if (child.kind == TreeChild::Kind::rank) {
-        tree.leaf_of_rank[child.index] = static_cast<uint16_t>(place);
-      } else {
-        order_.push_back(child.index);
-        child.index = static_cast<uint16_t>(tree.nodes.size());
-        tree.nodes.push_back({placed_[order_.back()].node, static_cast<uint16_t>(place)});
+}
+
+// Level by level, each in the order of the lowest rank.
+void TreePlanner::order_nodes() {
+  order_.clear();
+  place_of_.resize(placed_.size());
+  next_child_.resize(placed_.size());
+  for (uint32_t node = 0; node < placed_.size(); ++node) {
+    if (placed_[node].parent == kNobody && placed_[node].children != 0) order_.push_back(node);
+  }
+  for (size_t above = 0; above < order_.size(); ++above) {
+    place_of_[order_[above]] = static_cast<uint32_t>(above);
+    const size_t level = order_.size();
+    for (uint32_t node = 0; node < placed_.size(); ++node) {
+      if (placed_[node].parent == order_[above] && placed_[node].children != 0) {
+        order_.push_back(node);
       }
-      tree.children.push_back(child);
     }
+    std::sort(
+        order_.begin() + static_cast<ptrdiff_t>(level), order_.end(),
+        [&](uint32_t a, uint32_t b) { return placed_[a].first_rank < placed_[b].first_rank; });
   }
 }
 

@@ -97,7 +97,9 @@ PlanFailure TreePlanner::place_root() {
   const bool placed = place_root_among(meeting, start) ||
                       place_root_among(routes_->near(items_[one].at), 0) ||
                       (one != other && place_root_among(routes_->near(items_[other].at), 0));
-  return placed ? PlanFailure::none : PlanFailure::no_room;
+  if (placed) return PlanFailure::none;
+  failed_children_ = root_spot(meeting[start]).children;
+  return PlanFailure::no_room;
 }
 
 // Fewest hops to the farthest member, then fewest in all, then least load, among the first
@@ -106,7 +108,9 @@ bool TreePlanner::place_root_among(std::span<const SwitchId> sites, size_t start
   spots_.clear();
   for (size_t step = 0; step < sites.size() && spots_.size() < kMostLookedAt; ++step) {
     const size_t index = start + step;
-    const Spot spot = root_spot(sites[index < sites.size() ? index : index - sites.size()]);
+    const SwitchId site = sites[index < sites.size() ? index : index - sites.size()];
+    if (source_->glance(site, 1) == NodeSource::kNoRoom) continue;
+    const Spot spot = root_spot(site);
     if (spot.load != NodeSource::kNoRoom) spots_.push_back(spot);
   }
   while (!spots_.empty()) {

@@ -56,8 +56,9 @@ class TreePlanner {
   };
   PlanFailure plan(const Routes& routes, const Task& task, NodeSource& source, Tree& tree);
 
-  // After a failure: around which switch no node was found.
+  // After a failure: around which switch no node was found, and for how many children.
   SwitchId failed_near() const { return failed_near_; }
+  unsigned failed_children() const { return failed_children_; }
 
  private:
   // Ranks on one switch: connections that want a way to the root.
@@ -70,9 +71,9 @@ class TreePlanner {
     NodeId node;
     SwitchId at;
     uint32_t parent = kNobody;
-    uint32_t first_rank = 0;  // lowest below it
-    uint32_t children = 0;    // 0: left out again
-    bool takes_ranks = false;
+    uint32_t first_rank = 0;   // lowest below it
+    uint32_t children = 0;     // 0: left out again
+    bool takes_ranks = false;  // perhaps: helpers may have taken them all
   };
   // A site where a node may be put, and what it would do there.
   struct Spot {
@@ -84,7 +85,7 @@ class TreePlanner {
     uint64_t worth = 0;  // hops saved; for a root, minus the hops to it
   };
   static constexpr uint32_t kNobody = UINT32_MAX;
-  static constexpr size_t kMostLookedAt = 32;  // among equally good places for a root
+  static constexpr size_t kMostLookedAt = 16;  // among equally good places for a root
   static constexpr int kMostAttempts = 4;
 
   // Placing: tree_planner.cc.
@@ -107,20 +108,23 @@ class TreePlanner {
   PlanFailure split(uint32_t parent, unsigned fan_in);
   bool verify();
   void write(Tree& tree);
+  void order_nodes();
 
   const Routes* routes_ = nullptr;
   NodeSource* source_ = nullptr;
   const Task* task_ = nullptr;
   SwitchId failed_near_;
+  unsigned failed_children_ = 0;
   std::vector<uint32_t> ranks_;  // ordered by switch
   std::vector<Item> items_;
-  std::vector<Placed> placed_;     // the root is the first, or what is left of it
-  std::vector<NodeId> taken_;      // the task's, this tree's, and those that proved too small
-  std::vector<Spot> spots_;        // a stack: each level of attach() has its own on top
-  std::vector<uint32_t> spot_at_;  // by switch: its place in spots_ + 1 while spots are collected
-  std::vector<uint32_t> parents_;  // of ranks, in placed_
-  std::vector<uint32_t> begins_, order_, place_of_;
-  std::vector<TreeChild> lists_;
+  std::vector<Placed> placed_;      // the root is the first, or what is left of it
+  std::vector<NodeId> taken_;       // the task's, this tree's, and those that proved too small
+  std::vector<Spot> spots_;         // a stack: each level of attach() has its own on top
+  std::vector<uint32_t> spot_at_;   // by switch: its place in spots_ + 1 while spots are collected
+  std::vector<uint32_t> parents_;   // of ranks, in placed_
+  std::vector<uint32_t> order_;     // of placed_, as the tree has them
+  std::vector<uint32_t> place_of_;  // in order_
+  std::vector<uint32_t> next_child_;  // where a node's next child is written
 };
 
 }  // namespace sluice::manager
