@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharp/agg/server.h"
 
+#include <arpa/inet.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <thread>
@@ -20,6 +22,19 @@ constexpr uint64_t kWakeTag = ~uint64_t{0} - 1;
 
 constexpr int kEventsPerWait = 64;
 constexpr auto kTidyInterval = std::chrono::milliseconds(100);
+// While the way to a parent is set up, which no event tells of.
+constexpr auto kSetupInterval = std::chrono::milliseconds(1);
+// How long nothing must be under way before a server that is to finish believes it.
+constexpr auto kQuietTime = std::chrono::milliseconds(50);
+
+// "10.0.0.1:7654", "[fe80::1%eth0]:7654"
+bool is_numeric(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (!host.empty() && host.front() == '[') host = host.substr(1, host.find_first_of("%]") - 1);
+  in6_addr ignored;
+  return ::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
+}
 
 }  // namespace
 
@@ -37,29 +52,49 @@ Result<std::unique_ptr<AggregationServer>> AggregationServer::open(transport::Co
   if (!wake) return fail_errno(errno, "creating an eventfd");
   std::unique_ptr<AggregationServer> server(new AggregationServer(
       context, options, std::move(*listener), std::move(epoll), std::move(wake)));
-  SLUICE_RETURN_IF_ERROR(server->watch(server->listener_->event_fd(), kListenerTag));
-  SLUICE_RETURN_IF_ERROR(server->watch(server->wake_.get(), kWakeTag));
+  SLUICE_RETURN_IF_ERROR(server->add(server->listener_->event_fd(), kListenerTag));
+  SLUICE_RETURN_IF_ERROR(server->add(server->wake_.get(), kWakeTag));
   return server;
 }
 
-AggregationServer::AggregationServer(transport::Context& context, const ServerOptions& options,
+AggregationServer::AggregationServer(transport::Context& context_of_server,
+                                     const ServerOptions& options,
                                      std::unique_ptr<transport::Listener> listener,
                                      FileDescriptor epoll, FileDescriptor wake)
-    : logger_(context.logger()),
+    : context_(context_of_server),
+      logger_(context_of_server.logger()),
       options_(options),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
       wake_(std::move(wake)),
-      node_(context.logger(), options.limits) {}
+      node_(logger_, options.limits, *this, this) {}
 
-Status AggregationServer::watch(int fd, uint64_t tag) {
+Status AggregationServer::add(int descriptor, uint64_t id) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u64 = tag;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+  event.data.u64 = id;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
     return fail_errno(errno, "watching a connection");
   }
   return {};
+}
+
+void AggregationServer::pause(int descriptor, uint64_t id, bool on) {
+  epoll_event event{};
+  if (!on) event.events = EPOLLIN;
+  event.data.u64 = id;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, descriptor, &event);
+}
+
+Result<std::unique_ptr<transport::Connector>> AggregationServer::dial(const std::string& node) {
+  // A name would have to be looked up, and that blocks.
+  if (!is_numeric(node)) {
+    return fail(ErrorKind::refused, "\"" + node + "\" is no numeric address");
+  }
+  const auto address = transport::SocketAddress::parse(node);
+  if (!address) return fail(address.error());
+  constexpr auto kPurpose = transport::Purpose::aggregation;
+  return transport::Connector::open(context_, transport::address_of(*address, kPurpose), kPurpose);
 }
 
 void AggregationServer::stop() {
@@ -83,8 +118,7 @@ Status AggregationServer::accept_all() {
     auto connection = listener_->accept();
     if (!connection) return fail(std::move(connection).error());
     if (*connection == nullptr) return {};
-    const int fd = (*connection)->event_fd();
-    SLUICE_RETURN_IF_ERROR(watch(fd, node_.adopt(std::move(*connection))));
+    node_.adopt(std::move(*connection));
   }
 }
 
@@ -101,33 +135,64 @@ Status AggregationServer::wait(int timeout_ms) {
       [[maybe_unused]] const ssize_t got =
           ::read(wake_.get(), &count_of_wakes, sizeof count_of_wakes);
     } else {
-      node_.activate(tag);
+      node_.on_event(tag);
     }
   }
   return {};
 }
 
+void AggregationServer::finish(Duration limit) {
+  finish_within_.store(std::chrono::nanoseconds(limit).count(), std::memory_order_release);
+  wake();
+}
+
+bool AggregationServer::is_over(TimePoint now) {
+  if (stopping_.load(std::memory_order_acquire)) return true;
+  const int64_t within = finish_within_.load(std::memory_order_acquire);
+  if (within < 0) return false;
+  if (finish_by_.never()) {
+    finish_by_ = Deadline::after(std::chrono::nanoseconds(within));
+    quiet_since_ = now;
+    node_.drain(true);
+  }
+  if (!node_.quiet()) quiet_since_ = now;
+  return node_.statistics().groups == 0 || now - quiet_since_ > kQuietTime || finish_by_.passed();
+}
+
+void AggregationServer::tick(TimePoint now) {
+  next_tidy_ = now + kTidyInterval;
+  // Connections are also looked at without being asked: a peer may have gone in silence.
+  node_.activate_all();
+  node_.step();
+  node_.tidy();
+  if (options_.guest != nullptr) options_.guest->on_tick(node_);
+  log_statistics();
+}
+
+int AggregationServer::time_to_sleep(TimePoint now) {
+  if (!node_.rest(options_.spin) || now - last_moved_ < options_.spin) return 0;
+  if (node_.connecting()) {
+    next_tidy_ = std::min<TimePoint>(next_tidy_, now + kSetupInterval);
+    return static_cast<int>(kSetupInterval.count());
+  }
+  const bool finishing = finish_within_.load(std::memory_order_acquire) >= 0;
+  return static_cast<int>((finishing ? kQuietTime : kTidyInterval).count());
+}
+
 Status AggregationServer::run() {
-  while (!stopping_.load(std::memory_order_acquire)) {
+  while (!is_over(Clock::now())) {
     if (drain_wanted_.exchange(false, std::memory_order_acq_rel)) node_.drain(true);
     const bool moved = node_.step();
     const TimePoint now = Clock::now();
     if (moved) last_moved_ = now;
     if (now >= next_tidy_) {
-      next_tidy_ = now + kTidyInterval;
-      // Connections are also looked at without being asked: a peer may have gone in silence.
-      node_.activate_all();
-      node_.step();
-      node_.tidy();
-      if (options_.guest != nullptr) options_.guest->on_tick(node_);
+      tick(now);
       SLUICE_RETURN_IF_ERROR(accept_all());
-      log_statistics();
     }
-    const bool resting = node_.rest(options_.spin);
-    const bool sleep = resting && now - last_moved_ >= options_.spin;
-    SLUICE_RETURN_IF_ERROR(wait(sleep ? static_cast<int>(kTidyInterval.count()) : 0));
+    const int sleep_ms = time_to_sleep(now);
+    SLUICE_RETURN_IF_ERROR(wait(sleep_ms));
     // Whoever is to bring the next chunk may need this core.
-    if (!moved && !sleep) std::this_thread::yield();
+    if (!moved && sleep_ms == 0) std::this_thread::yield();
   }
   return {};
 }
@@ -138,14 +203,16 @@ void AggregationServer::log_statistics() {
   if (now < next_statistics_) return;
   next_statistics_ = now + options_.statistics_interval;
   const auto statistics = node_.statistics();
-  SLUICE_INFO(logger_, collective,
-              "%zu groups, %zu connections, %zu bytes of memory lent; since the start %llu groups, "
-              "%llu chunks and %llu bytes reduced, %llu damaged",
-              statistics.groups, statistics.children, statistics.memory,
-              static_cast<unsigned long long>(statistics.groups_formed),
-              static_cast<unsigned long long>(statistics.data.chunks),
-              static_cast<unsigned long long>(statistics.data.bytes),
-              static_cast<unsigned long long>(statistics.data.checksum_errors));
+  const auto& data = statistics.data;
+  SLUICE_INFO(
+      logger_, collective,
+      "%zu groups, %zu connections, %zu bytes of memory active, %zu reserved; since the "
+      "start %llu groups, %llu chunks and %llu bytes reduced, %llu damaged, %llu sent again",
+      statistics.groups, statistics.children, statistics.active_memory, statistics.reserved_memory,
+      static_cast<unsigned long long>(statistics.groups_formed),
+      static_cast<unsigned long long>(data.chunks), static_cast<unsigned long long>(data.bytes),
+      static_cast<unsigned long long>(data.checksum_errors),
+      static_cast<unsigned long long>(data.resent));
 }
 
 }  // namespace sluice::sharp

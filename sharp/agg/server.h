@@ -35,7 +35,7 @@ struct ServerOptions {
   LoopGuest* guest = nullptr;                       // outlives the server; may be null
 };
 
-class AggregationServer {
+class AggregationServer final : private EventSource, private ParentDialer {
  public:
   // `context` outlives the server.
   static Result<std::unique_ptr<AggregationServer>> open(transport::Context& context,
@@ -47,18 +47,28 @@ class AggregationServer {
   void stop();
   // From any thread or signal handler: no new groups from now on.
   void drain();
+  // From any thread: run() returns when no group has anything under way any more, at the latest
+  // after `limit`.
+  void finish(Duration limit);
 
  private:
-  AggregationServer(transport::Context& context, const ServerOptions& options,
+  AggregationServer(transport::Context& context_of_server, const ServerOptions& options,
                     std::unique_ptr<transport::Listener> listener, transport::FileDescriptor epoll,
                     transport::FileDescriptor wake);
 
+  Status add(int descriptor, uint64_t id) override;
+  void pause(int descriptor, uint64_t id, bool on) override;
+  Result<std::unique_ptr<transport::Connector>> dial(const std::string& node) override;
+
   void wake();
-  Status watch(int fd, uint64_t tag);
   Status accept_all();
   Status wait(int timeout_ms);
+  int time_to_sleep(TimePoint now);
+  void tick(TimePoint now);
+  bool is_over(TimePoint now);
   void log_statistics();
 
+  transport::Context& context_;
   const Logger logger_;
   const ServerOptions options_;
   std::unique_ptr<transport::Listener> listener_;
@@ -66,7 +76,10 @@ class AggregationServer {
   transport::FileDescriptor wake_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> drain_wanted_{false};
+  std::atomic<int64_t> finish_within_{-1};  // nanoseconds; negative: not asked for
   AggregationNode node_;
+  Deadline finish_by_;
+  TimePoint quiet_since_{};
   TimePoint next_tidy_{};
   TimePoint next_statistics_{};
   TimePoint last_moved_{};

@@ -43,42 +43,44 @@ class Admission : public ::testing::Test {
   }
 
   RecordedLog log_;
+  testing::NoParents no_parents_;
 };
 
 TEST_F(Admission, FullNodeSaysHowFull) {
   NodeLimits limits;
   limits.max_groups = 2;
-  AggregationNode node(log_.logger(), limits);
+  AggregationNode node(log_.logger(), limits, no_parents_);
   const auto first = ask(node, join_of(1, 2, 0));
   const auto second = ask(node, join_of(2, 2, 0));
-  EXPECT_TRUE(first->is_in() && second->is_in());
+  EXPECT_TRUE(first->slots && second->slots);
   EXPECT_EQ(ask(node, join_of(3, 2, 0))->refusal, "is full: 2 of 2 groups");
-  EXPECT_TRUE(ask(node, join_of(1, 2, 1))->is_in()) << "a running group's members still come in";
+  EXPECT_TRUE(ask(node, join_of(1, 2, 1))->is_in()) << "a forming group's members still come in";
 }
 
 TEST_F(Admission, MemoryIsBoundedAndTheUserNamed) {
   NodeLimits limits;
   limits.memory = 20000;
-  AggregationNode node(log_.logger(), limits);
+  limits.memory_reserved = 20000;
+  AggregationNode node(log_.logger(), limits, no_parents_);
   const auto first = ask(node, join_of(1, 8, 0));
-  EXPECT_TRUE(first->is_in());
-  EXPECT_LE(node.statistics().memory, limits.memory);
+  EXPECT_TRUE(first->slots);
+  EXPECT_LE(node.statistics().reserved_memory, limits.memory);
   const auto second = ask(node, join_of(2, 8, 0));
-  EXPECT_THAT(second->refusal, HasSubstr("is full: 0.0 MiB are needed, 0.0 of 0.0 MiB are in use"));
+  EXPECT_THAT(second->refusal, HasSubstr("is full: 0.0 MiB are needed, 0.0 of 0.0 MiB are reserved"));
   EXPECT_THAT(second->refusal, HasSubstr("of 8 ranks, first from host0"));
 }
 
 TEST_F(Admission, MembersMustFitEachOther) {
   NodeLimits limits;
   limits.max_members = 16;
-  AggregationNode node(log_.logger(), limits);
+  AggregationNode node(log_.logger(), limits, no_parents_);
   EXPECT_THAT(ask(node, join_of(1, 17, 0))->refusal, HasSubstr("takes groups of up to 16 ranks"));
   const auto first = ask(node, join_of(2, 3, 0));
-  EXPECT_THAT(ask(node, join_of(2, 3, 0))->refusal, HasSubstr("has rank 0 already, from host0"));
+  EXPECT_THAT(ask(node, join_of(2, 3, 0))->refusal, HasSubstr("has child 0 already, rank 0 (host0)"));
   Join other = join_of(2, 3, 1);
   other.shape.chunk_bytes = 512;
   EXPECT_THAT(ask(node, other)->refusal, HasSubstr("another shape of the group from rank 1"));
-  EXPECT_THAT(ask(node, join_of(3, 3, 3))->refusal, HasSubstr("got rank 3 of a group of 3"));
+  EXPECT_THAT(ask(node, join_of(3, 3, 3))->refusal, HasSubstr("takes 1 to 64 children, not child 3 of 3"));
   Join wild = join_of(4, 3, 0);
   wild.shape.window = 5000;
   EXPECT_THAT(ask(node, wild)->refusal, HasSubstr("a window has 1 to 1024 chunks"));
@@ -88,7 +90,7 @@ TEST_F(Admission, MembersMustFitEachOther) {
 TEST_F(Admission, AGroupThatIsNeverCompleteIsFreed) {
   NodeLimits limits;
   limits.join_timeout = std::chrono::milliseconds(50);
-  AggregationNode node(log_.logger(), limits);
+  AggregationNode node(log_.logger(), limits, no_parents_);
   const auto peer = ask(node, join_of(1, 3, 1));
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   settle(node, {peer.get()});
@@ -96,11 +98,11 @@ TEST_F(Admission, AGroupThatIsNeverCompleteIsFreed) {
   peer->connection.reset();
   peer->lost = "closed by the test";
   settle(node, {});
-  EXPECT_EQ(node.statistics().memory, 0u);
+  EXPECT_EQ(node.statistics().reserved_memory, 0u);
 }
 
 TEST_F(Admission, ALostMemberOfAFormingGroupEndsIt) {
-  AggregationNode node(log_.logger(), {});
+  AggregationNode node(log_.logger(), {}, no_parents_);
   const auto first = ask(node, join_of(1, 3, 0));
   auto second = ask(node, join_of(1, 3, 1));
   second.reset();
@@ -111,7 +113,7 @@ TEST_F(Admission, ALostMemberOfAFormingGroupEndsIt) {
 }
 
 TEST_F(Admission, ALostMemberOfARunningGroupEndsIt) {
-  AggregationNode node(log_.logger(), {});
+  AggregationNode node(log_.logger(), {}, no_parents_);
   const auto first = ask(node, join_of(1, 2, 0));
   auto second = ask(node, join_of(1, 2, 1));
   EXPECT_TRUE(log_.contains("of 2 ranks, first from host0 formed")) << log_.all();
@@ -121,7 +123,7 @@ TEST_F(Admission, ALostMemberOfARunningGroupEndsIt) {
 }
 
 TEST_F(Admission, GarbageCostsOnlyItsOwnConnection) {
-  AggregationNode node(log_.logger(), {});
+  AggregationNode node(log_.logger(), {}, no_parents_);
   const auto member = ask(node, join_of(1, 2, 0));
   std::mt19937 random(5);
   for (int round = 0; round < 200; ++round) {
@@ -147,7 +149,7 @@ TEST_F(Admission, GarbageCostsOnlyItsOwnConnection) {
 
 // A member that breaks the rules costs its group, and the others hear why.
 TEST_F(Admission, ChunksOfTheWrongGroupOrPlaceAreNotReduced) {
-  AggregationNode node(log_.logger(), {});
+  AggregationNode node(log_.logger(), {}, no_parents_);
   const auto victim = ask(node, join_of(1, 2, 0));
   const auto offender = ask(node, join_of(1, 2, 1));
   ChunkHeader header;
@@ -160,7 +162,7 @@ TEST_F(Admission, ChunksOfTheWrongGroupOrPlaceAreNotReduced) {
   const std::byte payload[4] = {};
   ASSERT_TRUE(offender->connection->send_message(encode(header), payload));
   settle(node, {victim.get(), offender.get()});
-  EXPECT_EQ(victim->group_error, "rank 1 sent a chunk of another group, epoch or rank");
+  EXPECT_EQ(victim->group_error, "rank 1 sent a chunk of another group, epoch or child");
   EXPECT_EQ(offender->group_error, victim->group_error);
 }
 

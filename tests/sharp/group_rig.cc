@@ -44,10 +44,11 @@ std::unique_ptr<JoiningPeer> ask_to_join(AggregationNode& node, const Join& join
   return peer;
 }
 
-GroupRig::GroupRig(const RigOptions& options) : node(log.logger(), options.limits) {
+GroupRig::GroupRig(const RigOptions& options) : node(log.logger(), options.limits, no_parents) {
   Plan plan;
   plan.shape = options.shape;
   plan.path = {Hop{"memory:1", plan.shape.members, 0}};
+  std::vector<std::unique_ptr<JoiningPeer>> peers;
   for (uint16_t rank = 0; rank < options.shape.members; ++rank) {
     Mischief up{options.delivery, rank * 2u + 1, {}};
     Mischief down{options.delivery, rank * 2u + 2, {}};
@@ -58,13 +59,18 @@ GroupRig::GroupRig(const RigOptions& options) : node(log.logger(), options.limit
     join.path = {Hop{"memory:1", plan.shape.members, rank}};
     join.ranks = {{rank, 1}};
     join.host = format_text("host%u", unsigned{rank});
-    const auto peer = ask_to_join(node, join, up, down);
-    for (int at = 0; at < 1000 && !peer->is_in() && peer->refusal.empty(); ++at) {
+    peers.push_back(ask_to_join(node, join, up, down));
+  }
+  for (uint16_t rank = 0; rank < options.shape.members; ++rank) {
+    JoiningPeer& peer = *peers[rank];
+    for (int at = 0; at < 1000 && !peer.is_in() && peer.refusal.empty(); ++at) {
       step();
-      peer->drive();
+      peer.drive();
     }
-    EXPECT_TRUE(peer->is_in()) << peer->refusal << peer->lost;
-    NodeJoiner::Session session{std::move(peer->connection), *peer->slots, ""};
+    EXPECT_TRUE(peer.is_in()) << peer.refusal << peer.lost;
+    plan.path = {Hop{"memory:1", plan.shape.members, rank}};
+    NodeJoiner::Session session{
+        std::move(peer.connection), *peer.slots, "memory:1", rank, "", kNoMember};
     clients.push_back(std::make_unique<GroupClient>(log.logger(), plan, rank, std::move(session)));
   }
 }

@@ -55,6 +55,14 @@ struct RigOptions {
   std::vector<Mischief> down;
 };
 
+// For nodes that are roots.
+class NoParents final : public ParentDialer {
+ public:
+  Result<std::unique_ptr<transport::Connector>> dial(const std::string& node) override {
+    return fail(ErrorKind::refused, "there is no node " + node);
+  }
+};
+
 class GroupRig {
  public:
   // All ranks join.
@@ -69,6 +77,7 @@ class GroupRig {
   Status finish(const std::vector<std::pair<int, Operation*>>& operations, int most_steps = 200000);
 
   RecordedLog log;
+  NoParents no_parents;
   AggregationNode node;
   std::vector<std::unique_ptr<GroupClient>> clients;
 };

@@ -214,32 +214,16 @@ TEST(Group, OrderlyEndIsQuietAndReturnsTheMemory) {
     posted.emplace_back(rank, post(rig, rank, shares.back()));
   }
   ASSERT_TRUE(rig.finish(posted));
-  EXPECT_GT(rig.node.statistics().memory, 0u);
+  EXPECT_GT(rig.node.statistics().reserved_memory, 0u);
   for (auto& client : rig.clients) {
     client.reset();
     rig.step();
   }
   EXPECT_EQ(rig.node.statistics().groups, 0u);
-  EXPECT_EQ(rig.node.statistics().memory, 0u);
+  EXPECT_EQ(rig.node.statistics().reserved_memory, 0u);
   EXPECT_EQ(rig.node.statistics().children, 0u);
   EXPECT_EQ(rig.node.statistics().data.chunks, 8u);
   EXPECT_TRUE(rig.log.contains("ended: all ranks have left")) << rig.log.all();
-}
-
-TEST(Group, DamagedChunkIsNoticedByTheNode) {
-  RigOptions options = rig_of(2);
-  options.up.resize(2);
-  int left = 3;
-  options.up[1].corrupt = [&left](std::span<std::byte> payload) {
-    if (payload.size() == 256 && --left == 0) payload[100] ^= std::byte{4};
-  };
-  GroupRig rig(options);
-  Share first(DataType::int8, ReduceOperator::sum, 2000, 0, 1);
-  Share second(DataType::int8, ReduceOperator::sum, 2000, 1, 1);
-  const Status status = rig.finish({{0, post(rig, 0, first)}, {1, post(rig, 1, second)}});
-  ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("chunk 2 of rank 1 arrived with a wrong checksum"));
-  EXPECT_EQ(rig.node.statistics().data.checksum_errors, 1u);
 }
 
 TEST(Group, DamagedResultIsNoticedByTheRank) {
@@ -253,7 +237,7 @@ TEST(Group, DamagedResultIsNoticedByTheRank) {
     post(rig, 0, first);
     const Status status = rig.finish({{1, post(rig, 1, second)}});
     ASSERT_FALSE(status);
-    EXPECT_THAT(status.error().message, HasSubstr(count == 10 ? "damaged" : "wrong checksum"));
+    EXPECT_THAT(status.error().message, HasSubstr("damaged 16 times"));
   }
 }
 

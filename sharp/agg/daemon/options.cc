@@ -19,6 +19,7 @@ constexpr int64_t kHour = int64_t{3600} * 1000;  // milliseconds
 struct Texts {
   std::string listen = "0.0.0.0:7654";
   std::string memory = "1G";
+  std::string memory_reserved = "0";
   std::string transport = "auto";
   std::string peer_timeout = "20s";
   std::string join_timeout = "60s";
@@ -63,6 +64,10 @@ Status interpret(const Texts& texts, DaemonOptions& options) {
       number("--memory", texts.memory, ParameterType::bytes, 64 << 10, int64_t{1} << 50);
   if (!memory) return fail(memory.error());
   options.server.limits.memory = static_cast<size_t>(*memory);
+  const auto reserved =
+      number("--memory-reserved", texts.memory_reserved, ParameterType::bytes, 0, int64_t{1} << 54);
+  if (!reserved) return fail(reserved.error());
+  options.server.limits.memory_reserved = static_cast<size_t>(*reserved);
   const auto transport = choice(texts.transport);
   if (!transport) return fail(transport.error());
   options.transport.choice = *transport;
@@ -86,6 +91,17 @@ Status interpret(const Texts& texts, DaemonOptions& options) {
   return {};
 }
 
+// For tests of those who must notice.
+void add_fault_options([[maybe_unused]] CLI::App& app, [[maybe_unused]] FaultPlan& faults) {
+#ifdef SLUICE_FAULT_INJECTION
+  app.add_option("--flip-one-bit-in", faults.flip_one_bit_in,
+                 "TEST BUILD: wrong results, one bit in one of so many chunks; 0: never");
+  app.add_option("--corrupt-one-in", faults.corrupt_one_in,
+                 "TEST BUILD: damages one of so many payloads that are sent; 0: never");
+  app.add_option("--fault-seed", faults.seed, "TEST BUILD: which ones");
+#endif
+}
+
 }  // namespace
 
 Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
@@ -98,7 +114,11 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_option("--port-file", options.port_file,
                  "file that the port is written to once the node listens");
-  app.add_option("--memory", texts.memory, "most memory lent to groups")->capture_default_str();
+  app.add_option("--memory", texts.memory, "most memory of all groups that are at work")
+      ->capture_default_str();
+  app.add_option("--memory-reserved", texts.memory_reserved,
+                 "most memory of all groups, were they all at work; 0: 16 times --memory")
+      ->capture_default_str();
   app.add_option("--max-groups", limits.max_groups, "most groups at a time")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -123,6 +143,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
       ->capture_default_str();
   ManagerOptions manager;
   manager.declare(app);
+  add_fault_options(app, limits.faults);
   app.set_version_flag("--version", format_text("sluice-agg %s (%s)", kVersion, kGitId));
   try {  // CLI11 reports by exceptions; they end here
     app.parse(argc, argv);
