@@ -212,8 +212,7 @@ void DataPath::finish(TrafficClass traffic_class, uint32_t slot) {
     slots_[child] = at(layout_.child_slot(traffic_class, child, slot));
   }
   std::byte* out = at(layout_.up_slot(traffic_class, slot));
-  const bool to_partials =
-      parent_ != nullptr && slots_.size() > 1 && passes_partials(shape_.precision, chunk.first);
+  const bool to_partials = parent_ != nullptr && passes_partials(shape_.precision, chunk.first);
   const Combined combined = combine(chunk, slots_, to_partials, out);
   result = ResultSlot();
   result.header = chunk.first;
