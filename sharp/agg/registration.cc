@@ -15,7 +15,7 @@ Registration::Registration(const Logger& logger, const transport::Settings& sett
                            RegistrationOptions options)
     : logger_(logger),
       self_(std::move(options.self)),
-      link_(logger, settings, std::move(options.managers), *this) {}
+      link_(settings, std::move(options.managers), *this) {}
 
 void Registration::set_listening(const transport::ListenerAddress& address) {
   listening_ = true;

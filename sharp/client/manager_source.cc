@@ -55,7 +55,7 @@ Result<Tree> tree_of(const TreeGrant& grant, size_t ranks) {
 }  // namespace
 
 ManagerSource::ManagerSource(const transport::Context& context, const Options& options)
-    : link_(context.logger(), context.settings(), options.managers, *this), options_(options) {}
+    : link_(context.settings(), options.managers, *this), options_(options) {}
 
 ManagerSource::~ManagerSource() {
   if (lease_ != 0) link_.send(Release{lease_});

@@ -22,9 +22,9 @@ transport::Settings link_settings(transport::Settings settings) {
 
 }  // namespace
 
-ManagementLink::ManagementLink(const Logger& logger, const transport::Settings& settings,
+ManagementLink::ManagementLink(const transport::Settings& settings,
                                std::vector<transport::SocketAddress> managers, Handler& handler)
-    : context_(logger, link_settings(settings)),
+    : context_(Logger(), link_settings(settings)),  // the owner says what is worth it, once
       managers_(std::move(managers)),
       handler_(handler),
       pause_(kShortestPause) {}

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/result.h"
 #include "sharp/wire/pieces.h"
 #include "transport/endpoint.h"
@@ -35,7 +34,7 @@ class ManagementLink final : private transport::ConnectionHandler {
 
   // `settings` are those of the caller's data; what the link needs otherwise it sets itself.
   // `handler` outlives the link.
-  ManagementLink(const Logger& logger, const transport::Settings& settings,
+  ManagementLink(const transport::Settings& settings,
                  std::vector<transport::SocketAddress> managers, Handler& handler);
   ~ManagementLink() override;
 
