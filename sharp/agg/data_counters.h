@@ -11,6 +11,7 @@ struct DataCounters {
   uint64_t bytes = 0;            // of their payloads
   uint64_t checksum_errors = 0;  // chunks and results that arrived damaged, and were not used
   uint64_t resent = 0;           // chunks and results sent again because somebody asked
+  uint64_t wrong = 0;            // that another node has computed wrongly (docs/verification.md)
 };
 
 }  // namespace sluice::sharp

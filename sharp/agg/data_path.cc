@@ -7,6 +7,7 @@
 
 #include "sharp/agg/combine.h"
 #include "sharp/reduce/reduce.h"
+#include "sharp/verify/claims.h"
 #include "sharp/wire/crc32c.h"
 #include "sharp/wire/limits.h"
 
@@ -126,7 +127,8 @@ void DataPath::on_written_chunk(uint16_t child, const ChunkHeader& header, const
     return;
   }
   const std::byte* payload = at(layout_.child_slot(TrafficClass::streaming, child, slot));
-  if (is_intact(child, header, {payload, header.payload_bytes})) arrive(child, header);
+  if (!is_intact(child, header, {payload, header.payload_bytes})) return;
+  if (is_right(child, header, payload)) arrive(child, header);
 }
 
 void DataPath::on_message_chunk(uint16_t child, const ChunkHeader& header,
@@ -139,7 +141,7 @@ void DataPath::on_message_chunk(uint16_t child, const ChunkHeader& header,
                         format_text("sent a malformed %s chunk", name_of(header.traffic_class)));
     return;
   }
-  if (!is_intact(child, header, payload)) return;
+  if (!is_intact(child, header, payload) || !is_right(child, header, payload.data())) return;
   if (!payload.empty()) {
     const uint32_t slot = ring(TrafficClass::latency).slot_of(header.sequence);
     std::memcpy(at(layout_.child_slot(TrafficClass::latency, child, slot)), payload.data(),
@@ -160,6 +162,16 @@ bool DataPath::is_intact(uint16_t child, const ChunkHeader& header,
         child, format_text("sent %s chunk %llu damaged %d times", name_of(header.traffic_class),
                            static_cast<unsigned long long>(header.sequence), kMostResends + 1));
   }
+  return false;
+}
+
+bool DataPath::is_right(uint16_t child, const ChunkHeader& header, const std::byte* payload) {
+  // A rank's own chunk is what it says it is.
+  if (!children_[child].node) return true;
+  const Status right = check_claim(shape_, header, payload, kMaxTreeDepth);
+  if (right) return true;
+  ++counters_.wrong;
+  owner_.child_failed(child, right.error().message);
   return false;
 }
 
@@ -224,6 +236,10 @@ void DataPath::finish(TrafficClass traffic_class, uint32_t slot) {
   if (combined.computed) faults_.flip({out, combined.bytes});
   if (combined.computed) result.header.payload_crc = crc32c({out, combined.bytes});
   result.header.flags = combined.partial ? kPartialForm : 0;
+  if (const auto claim = own.claim(slot)) {
+    result.header.flags |= kClaimed;
+    result.header.claim = *claim;
+  }
   own.release(slot);
   ++counters_.chunks;
   counters_.bytes += combined.bytes;

@@ -92,6 +92,8 @@ class DataPath {
   bool check_form(uint16_t child, const ChunkHeader& header);
   // Ours to use, or asked for again.
   bool is_intact(uint16_t child, const ChunkHeader& header, std::span<const std::byte> payload);
+  // A node below has computed it rightly, as far as the group verifies it.
+  bool is_right(uint16_t child, const ChunkHeader& header, const std::byte* payload);
   void arrive(uint16_t child, const ChunkHeader& header);
   void finish(TrafficClass traffic_class, uint32_t slot);
   uint64_t children_that_want(const SlotRing::Slot& chunk) const;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "sharp/agg/data_path.h"
+#include "sharp/verify/claims.h"
 #include "sharp/wire/crc32c.h"
 #include "sharp/wire/limits.h"
 
@@ -28,7 +29,7 @@ void DataPath::send_up(ResultSlot& result) {
 
 void DataPath::pass_down(ResultSlot& result) {
   result.state = ResultSlot::State::done;
-  result.header.flags = 0;
+  result.header.flags &= kClaimed;
   const TrafficClass traffic_class = result.header.traffic_class;
   const uint32_t slot = ring(traffic_class).slot_of(result.header.sequence);
   for (uint16_t child = 0; child < children_.size(); ++child) {
@@ -95,7 +96,7 @@ ResultSlot* DataPath::awaited(const ChunkHeader& header) {
       parent_ != nullptr && header.group == shape_.group && header.epoch == shape_.epoch &&
       header.child == parent_->child_number() && kept.state == ResultSlot::State::up &&
       kept.header.sequence == header.sequence && same_chunk(kept.header, header) &&
-      header.flags == 0 && (header.payload_bytes != 0) == kept.awaits_payload;
+      (header.flags & ~kClaimed) == 0 && (header.payload_bytes != 0) == kept.awaits_payload;
   if (expected) return &kept;
   owner_.parent_failed(format_text("sent a result of %s chunk %llu that nobody waits for",
                                    name_of(header.traffic_class),
@@ -149,12 +150,19 @@ void DataPath::take_result(ResultSlot& kept, const ChunkHeader& header, const st
   ++activity_;
   if (header.payload_bytes != 0) {
     if (!is_intact_result(kept, header, {payload, header.payload_bytes})) return;
+    if (const Status right = check_claim(shape_, header, payload, kMaxTreeDepth); !right) {
+      ++counters_.wrong;
+      owner_.parent_failed(right.error().message);
+      return;
+    }
     kept.data = payload;
     kept.header.payload_bytes = header.payload_bytes;
     kept.header.payload_crc = header.payload_crc;
   } else if (kept.wants == 0) {
     kept.data = nullptr;
   }
+  kept.header.flags = header.flags;
+  kept.header.claim = header.claim;
   pass_down(kept);
 }
 

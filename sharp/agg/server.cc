@@ -207,12 +207,13 @@ void AggregationServer::log_statistics() {
   SLUICE_INFO(
       logger_, collective,
       "%zu groups, %zu connections, %zu bytes of memory active, %zu reserved; since the "
-      "start %llu groups, %llu chunks and %llu bytes reduced, %llu damaged, %llu sent again",
+      "start %llu groups, %llu chunks and %llu bytes reduced, %llu damaged, %llu sent again, %llu "
+      "wrong",
       statistics.groups, statistics.children, statistics.active_memory, statistics.reserved_memory,
       static_cast<unsigned long long>(statistics.groups_formed),
       static_cast<unsigned long long>(data.chunks), static_cast<unsigned long long>(data.bytes),
       static_cast<unsigned long long>(data.checksum_errors),
-      static_cast<unsigned long long>(data.resent));
+      static_cast<unsigned long long>(data.resent), static_cast<unsigned long long>(data.wrong));
 }
 
 }  // namespace sluice::sharp

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sharp/verify/fingerprint.h"
 #include "sharp/wire/membership.h"
 
 namespace sluice::sharp {
@@ -51,6 +52,11 @@ bool SlotRing::arrive(uint16_t child, const ChunkHeader& header) {
   slot.arrived |= bit;
   if ((header.flags & kNoResult) != 0) slot.no_result |= bit;
   if ((header.flags & kPartialForm) != 0) slot.partial |= bit;
+  if ((header.flags & kClaimed) != 0) {
+    slot.claimed |= bit;
+    if (claims_.empty()) claims_.resize(result_windows_.size());
+    claims_[index * children_ + child] = header.claim;
+  }
   if (header.payload_bytes != 0) {
     slot.has_payload = true;
     slot.payload_crc = header.payload_crc;
@@ -63,11 +69,22 @@ bool SlotRing::arrive(uint16_t child, const ChunkHeader& header) {
 void SlotRing::release(uint32_t index) {
   Slot& slot = slots_[index];
   slot.expected += slots_.size();
-  slot.arrived = slot.no_result = slot.partial = 0;
+  slot.arrived = slot.no_result = slot.partial = slot.claimed = 0;
   slot.has_payload = false;
   std::fill_n(resends_.begin() + static_cast<std::ptrdiff_t>(index * children_), children_,
               uint8_t{0});
   --partial_;
+}
+
+std::optional<Claim> SlotRing::claim(uint32_t index) const {
+  const Slot& slot = slots_[index];
+  if (slot.claimed != all_) return std::nullopt;
+  const auto* claims = claims_.data() + size_t{index} * children_;
+  Claim whole = claims[0];
+  for (size_t child = 1; child < children_; ++child) {
+    whole = combine(slot.first.type, slot.first.reduce_operator, whole, claims[child]);
+  }
+  return whole;
 }
 
 uint16_t SlotRing::waiting_child(uint64_t operation) const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,8 @@ class SlotRing {
     uint64_t expected = 0;      // sequence
     uint64_t arrived = 0;       // sets of children: that have delivered,
     uint64_t no_result = 0;     // that want the record of the result only,
-    uint64_t partial = 0;       // and whose payload is partial sums
+    uint64_t partial = 0;       // whose payload is partial sums,
+    uint64_t claimed = 0;       // and that claim what it amounts to
     bool has_payload = false;   // somebody has sent one
     uint32_t payload_crc = 0;   // of the last payload that came
     uint16_t payload_from = 0;  // and its child
@@ -59,6 +61,8 @@ class SlotRing {
   uint32_t result_window(uint32_t slot, uint16_t child) const {
     return result_windows_[slot * children_ + child];
   }
+  // What all children's claims amount to, in the order of the children. If all have made one.
+  std::optional<Claim> claim(uint32_t slot) const;
   // Some but not all children have delivered a chunk, or one is complete and waits.
   bool has_partial() const { return partial_ > 0; }
   // The child that first delivered a chunk of the operation which is still waiting here, or
@@ -72,6 +76,7 @@ class SlotRing {
   std::vector<Slot> slots_;
   std::vector<uint32_t> result_windows_;  // slot by slot, child by child
   std::vector<uint8_t> resends_;
+  std::vector<Claim> claims_;  // slot by slot, child by child; empty until the first one comes
 };
 
 }  // namespace sluice::sharp
