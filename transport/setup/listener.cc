@@ -46,8 +46,13 @@ Status TcpListener::bind_to(const Options& options) {
   if (wanted.family() == AF_INET6) {
     (void)::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   }
-  if (::bind(socket->get(), wanted.get(), wanted.size()) != 0 ||
-      ::listen(socket->get(), SOMAXCONN) != 0) {
+  if (::bind(socket->get(), wanted.get(), wanted.size()) != 0) {
+    return fail_errno(errno, "cannot listen on " + wanted.text());
+  }
+  // For any port only now, or two listeners could be given the same one. Connections inherit it:
+  // a daemon that is started again gets its port back while they are fading.
+  (void)::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::listen(socket->get(), SOMAXCONN) != 0) {
     return fail_errno(errno, "cannot listen on " + wanted.text());
   }
   sockaddr_storage bound{};
