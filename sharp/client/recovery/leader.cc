@@ -34,7 +34,9 @@ Leader::Leader(Setup setup, TreeSource* source)
       last_epoch_(shape_.epoch),
       source_(source),
       request_(std::move(setup.request)),
-      patience_(kShortestPatience) {}
+      patience_(kShortestPatience) {
+  request_.window = shape_.window;  // it cannot change any more
+}
 
 std::string Leader::name_of_rank(uint16_t rank) const {
   return format_text("rank %u (%s)", unsigned{rank}, names_[rank].c_str());
