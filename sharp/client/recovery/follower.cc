@@ -52,6 +52,12 @@ void Follower::on_prepare(const Prepare& prepare) {
   next_shape_ = prepare.shape;
   answered_ = false;
   joiner_.reset();  // leaves what it had joined
+  Status fits = check(prepare.shape);
+  if (fits) fits = check(prepare.path);
+  if (!fits) {
+    unfit_ = fits.error().message;
+    return;
+  }
   joiner_ = std::make_unique<NodeJoiner>(context_, plan, rank_,
                                          std::chrono::milliseconds(prepare.join_budget_ms));
 }
@@ -61,6 +67,7 @@ std::optional<Ready> Follower::progress() {
     settling_ = false;
     outdated_.clear();
   }
+  if (!unfit_.empty()) return Ready{next_shape_.epoch, 0, std::exchange(unfit_, {})};
   if (!joining()) return std::nullopt;
   const NodeJoiner::State state = joiner_->progress();
   if (state == NodeJoiner::State::working) return std::nullopt;

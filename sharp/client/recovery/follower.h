@@ -52,6 +52,7 @@ class Follower {
   std::vector<std::unique_ptr<NodeHost>> outdated_;  // of trees before
   std::unique_ptr<NodeJoiner> joiner_;
   GroupShape next_shape_;  // that joiner_ joins
+  std::string unfit_;      // why the last Prepare cannot be followed
   bool answered_ = false;
   bool between_trees_ = false;
   bool settling_ = false;
