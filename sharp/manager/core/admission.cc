@@ -48,18 +48,26 @@ const std::string& Admission::tenant_name(TenantId tenant) const {
 }
 
 void Admission::synchronize() {
-  if (topology_revision_ != fabric_.topology_revision()) {
-    routes_ = std::make_unique<Routes>(fabric_);
-  } else if (node_revision_ == fabric_.node_revision()) {
+  if (node_revision_ == fabric_.node_revision() &&
+      ledger_topology_ == fabric_.topology_revision()) {
     return;
   }
-  topology_revision_ = fabric_.topology_revision();
   node_revision_ = fabric_.node_revision();
+  ledger_topology_ = fabric_.topology_revision();
   ledger_.synchronize(fabric_);
 }
 
-Decision Admission::admit(const Request& request, TimePoint now) {
+// Ways cost more to compute than accounts, and only placing needs them: nodes that register one
+// after the other, with nobody asking in between, cost it once.
+void Admission::synchronize_routes() {
   synchronize();
+  if (routes_topology_ == fabric_.topology_revision()) return;
+  routes_topology_ = fabric_.topology_revision();
+  routes_ = std::make_unique<Routes>(fabric_);
+}
+
+Decision Admission::admit(const Request& request, TimePoint now) {
+  synchronize_routes();
   Decision decision;
   decision.denial = check(request);
   if (decision.denial.reason != Reason::granted) return decision;
@@ -89,7 +97,7 @@ Decision Admission::admit(const Request& request, TimePoint now) {
 }
 
 Decision Admission::reform(LeaseId id, std::span<const NodeId> avoid, TimePoint now) {
-  synchronize();
+  synchronize_routes();
   Decision decision;
   Lease* lease = leases_.find(id);
   if (lease == nullptr || lease->request.members.empty()) {

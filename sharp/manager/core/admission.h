@@ -95,6 +95,7 @@ class Admission {
   class Placement;  // where a request's nodes have room
 
   void synchronize();
+  void synchronize_routes();
   // Denials; Reason::granted: none.
   Denial check(const Request& request) const;
   Denial place(const Request& request, bool preempt);
@@ -121,7 +122,7 @@ class Admission {
   std::unordered_map<std::string, uint32_t> tenant_names_;
   NodeLedger ledger_;
   std::unique_ptr<Routes> routes_;
-  uint64_t topology_revision_ = 0, node_revision_ = 0;
+  uint64_t node_revision_ = 0, ledger_topology_ = 0, routes_topology_ = 0;  // as last seen
   LeaseTable leases_;
   TreePlanner planner_;
   // The plan of the request at hand: written by place(), read by grant().

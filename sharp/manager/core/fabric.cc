@@ -117,8 +117,9 @@ Status Fabric::merge(const FabricDescription& description, Source source) {
   for (const auto& entry : description.switches) add_switch(entry.name, entry.alias);
   for (const auto& port : description.host_ports) add_host_port(port, source);
   for (const auto& trunk : description.trunks) add_trunk(trunk, source);
-  for (size_t host = 0; host < hosts_.size(); ++host) {
-    refresh_attachments(HostId{static_cast<uint32_t>(host)});
+  const bool ports_changed = source == Source::sweep || !description.host_ports.empty();
+  for (uint32_t host = 0; ports_changed && host < hosts_.size(); ++host) {
+    refresh_attachments(HostId{host});
   }
   for (const auto& node : description.nodes) add_node(node);
   resolve_uplinks();
