@@ -18,8 +18,8 @@ namespace {
 constexpr Duration kLinger = std::chrono::seconds(1);
 // While something is driven that has no descriptor to sleep on.
 constexpr int kDrivingMs = 1;
-constexpr int kSettlingLongMs = 10;
-constexpr Duration kSettlingLong = std::chrono::milliseconds(100);
+constexpr int kDrivingLongMs = 10;  // after so long:
+constexpr Duration kDrivingLong = std::chrono::milliseconds(100);
 // A peer's silence shows when its connection is looked at.
 constexpr int kLongestSleepMs = 1000;
 
@@ -265,9 +265,12 @@ void Council::obey(const Command& command) {
                       left_epoch_ = pause.epoch;
                       answer(follower_.on_pause(pause));
                     },
-                    [&](const Prepare& prepare) { follower_.on_prepare(prepare); },
+                    [&](const Prepare& prepare) {
+                      driving_since_ = Clock::now();
+                      follower_.on_prepare(prepare);
+                    },
                     [&](const Resume& resume) {
-                      settling_since_ = Clock::now();
+                      driving_since_ = Clock::now();
                       const Status resumed = follower_.on_resume(resume);
                       if (resumed) return;
                       end(resumed.error().message);
@@ -281,7 +284,7 @@ void Council::obey(const Command& command) {
 void Council::end(const std::string& sentence) {
   if (ended_) return;
   ended_ = true;
-  group_.break_off({ErrorKind::remote, 0, sentence});
+  group_.break_off({ErrorKind::remote, 0, "in-network reduction: " + sentence});
 }
 
 int Council::wait_ms() {
@@ -289,9 +292,8 @@ int Council::wait_ms() {
     if (seat.open() && !seat.prepare_wait()) return 0;
   }
   if (ended_) return closing_.load(std::memory_order_acquire) ? 0 : kLongestSleepMs;
-  if (follower_.joining()) return kDrivingMs;
-  if (follower_.unsettled()) {
-    return Clock::now() - settling_since_ > kSettlingLong ? kSettlingLongMs : kDrivingMs;
+  if (follower_.joining() || follower_.unsettled()) {
+    return Clock::now() - driving_since_ > kDrivingLong ? kDrivingLongMs : kDrivingMs;
   }
   if (!leader_) return kLongestSleepMs;
   const TimePoint now = Clock::now();

@@ -90,7 +90,7 @@ class Council final : public TroubleListener, private transport::BackgroundThrea
   bool troubled_ = false;    // trouble was told, and no order has come
   uint32_t left_epoch_ = 0;  // the last one that this rank was ordered out of
   bool leader_left_ = false;
-  TimePoint settling_since_{};
+  TimePoint driving_since_{};
 
   std::mutex mutex_;  // of what other threads tell
   std::deque<Trouble> troubles_;
