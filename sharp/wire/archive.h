@@ -24,6 +24,9 @@ template <typename T>
 concept WireInteger = std::unsigned_integral<T> && !std::same_as<T, bool>;
 template <typename T>
 concept WireEnumeration = std::is_enum_v<T>;
+// What an archive takes as it is; everything else lists its fields.
+template <typename T>
+concept WireScalar = WireInteger<T> || WireEnumeration<T> || std::same_as<T, std::string>;
 
 class Writer {
  public:
@@ -58,7 +61,7 @@ class Writer {
  private:
   template <typename T>
   void put(const T& item) {
-    if constexpr (WireInteger<T> || WireEnumeration<T>) {
+    if constexpr (WireScalar<T>) {
       (*this)(item);
     } else {
       T::fields(item, *this);
@@ -118,7 +121,7 @@ class Reader {
  private:
   template <typename T>
   void get(T& item) {
-    if constexpr (WireInteger<T> || WireEnumeration<T>) {
+    if constexpr (WireScalar<T>) {
       (*this)(item);
     } else {
       T::fields(item, *this);
