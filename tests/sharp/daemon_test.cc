@@ -82,7 +82,7 @@ TEST_F(Daemon, BadOptionsAreSentences) {
       {{"--memory", "lots"}, "--memory lots: "},
       {{"--transport", "pigeon"}, "--transport pigeon: auto, tcp or shm is expected"},
       {{"--listen", "nowhere"}, "--listen: "},
-      {{"--max-members", "65"}, "--max-members"},
+      {{"--max-members", "4097"}, "--max-members"},
       {{"--peer-timeout", "-1"}, "--peer-timeout"},
       {{"--unheard-of"}, "--unheard-of"},
   };
@@ -91,6 +91,18 @@ TEST_F(Daemon, BadOptionsAreSentences) {
     EXPECT_EQ(node.wait(30), 2) << text;
     EXPECT_THAT(content_of(file("log")), HasSubstr(text));
   }
+}
+
+TEST_F(Daemon, IsDrainedBySignal) {
+  Process node = start();
+  node.signal(SIGUSR1);
+  for (int at = 0; at < 2000 && content_of(file("log")).find("drained") == std::string::npos;
+       ++at) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_THAT(content_of(file("log")), HasSubstr("drained: new groups are refused"));
+  node.signal(SIGTERM);
+  EXPECT_EQ(node.wait(30), 0);
 }
 
 TEST_F(Daemon, APortInUseIsSaid) {

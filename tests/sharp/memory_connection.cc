@@ -111,7 +111,10 @@ class MemoryConnection final : public Connection {
 
   Status status() const override { return status_; }
   int event_fd() const override { return -1; }
-  bool prepare_wait() override { return false; }
+  // Nothing is to be done at once; what comes later must be told by the test.
+  bool prepare_wait() override {
+    return in_->controls.empty() && in_->writes.empty() && confirmations_.empty();
+  }
   Counters counters() const override { return {bytes_sent_, bytes_received_}; }
 
  private:

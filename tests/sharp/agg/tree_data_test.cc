@@ -59,7 +59,8 @@ std::vector<Shape> shapes() {
           {"chain", testing::chain(3, 3)},
           {"chain_to_one_rank", testing::chain(4, 1)},
           {"single_children", testing::three_levels(1, 1, 2)},
-          {"uneven", testing::uneven(7)}};
+          {"uneven", testing::uneven(7)},
+          {"single_children_below_a_root_of_two", testing::three_levels(2, 2, 6)}};
 }
 
 class Trees : public ::testing::TestWithParam<std::tuple<size_t, Precision>> {
@@ -154,7 +155,7 @@ std::string shape_name(const ::testing::TestParamInfo<std::tuple<size_t, Precisi
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Trees,
-                         ::testing::Combine(::testing::Range<size_t>(0, 8),
+                         ::testing::Combine(::testing::Range<size_t>(0, 9),
                                             ::testing::Values(Precision::compact,
                                                               Precision::exact)),
                          shape_name);
