@@ -68,6 +68,8 @@ class Group final : public DataPathOwner, public UpstreamOwner {
   std::optional<Refused> objection_to(const Join& join) const;
   // Announces the child's slots, and answers all when the last one has come.
   Status join(const Join& join, ChildPort& port);
+  // The node wants no more of it: all are told why.
+  void expel(const std::string& sentence) { end(kNoMember, sentence); }
 
   // Whether a child's connection may be read: not while there is no memory for what it brings.
   bool may_read(bool something_has_come);

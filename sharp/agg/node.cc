@@ -187,4 +187,11 @@ void AggregationNode::drain(bool on) {
   draining_ = on;
 }
 
+void AggregationNode::end_group(const GroupId& group, uint32_t last_epoch,
+                                const std::string& sentence) {
+  for (auto& [key, running] : groups_) {
+    if (key.first == group && key.second <= last_epoch) running->expel(sentence);
+  }
+}
+
 }  // namespace sluice::sharp

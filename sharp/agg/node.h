@@ -93,6 +93,8 @@ class AggregationNode final : public LinkOwner, public Admitter {
   // A draining node takes no new group; those that are there go on.
   void drain(bool on);
   bool draining() const { return draining_; }
+  // Ends what runs of the group, up to this epoch: by order of the manager.
+  void end_group(const GroupId& group, uint32_t last_epoch, const std::string& sentence);
 
  private:
   using GroupKey = std::pair<GroupId, uint32_t>;  // with its epoch

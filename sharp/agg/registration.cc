@@ -9,6 +9,10 @@ namespace {
 constexpr Duration kLeastInterval = std::chrono::milliseconds(100);
 constexpr Duration kMostInterval = std::chrono::minutes(1);
 
+uint64_t reserved_limit(const NodeLimits& limits) {
+  return limits.memory_reserved != 0 ? limits.memory_reserved : 16 * uint64_t{limits.memory};
+}
+
 }  // namespace
 
 Registration::Registration(const Logger& logger, const transport::Settings& settings,
@@ -46,7 +50,8 @@ void Registration::introduce() {
   const NodeReport now = node_->report();
   NodeRegister message = self_;
   message.groups = static_cast<uint32_t>(now.limits.max_groups);
-  message.memory = now.limits.memory;
+  // Groups reserve more than they ever own at once; what counts for the manager is the reserved.
+  message.memory = reserved_limit(now.limits);
   message.draining = now.draining ? 1 : 0;
   link_.send(message);
 }
@@ -93,6 +98,8 @@ void Registration::obey(const NodeCommand& command) {
       return;
     }
     case NodeOrder::end_group:
+      node_->end_group(command.group, command.epoch,
+                       "by order of the manager: " + command.sentence);
       return;
   }
 }

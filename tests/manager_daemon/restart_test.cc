@@ -125,5 +125,27 @@ TEST_F(Restart, NoOperationFailsWhileTheManagerIsAway) {
   EXPECT_TRUE(eventually([&] { return leases() == 0; })) << log();
 }
 
+// Without a fallback a group cannot leave its tree by itself: its node ends it, and says why.
+TEST_F(Restart, AGroupThatLosesItsTreeIsEndedByItsNode) {
+  start_manager();
+  start_node("n1", {"--max-groups", "1"});
+  sharp::testing::Cluster cluster(2);
+  sharp::ClientSettings settings;
+  settings.manager = manager();
+  settings.job = "low";
+  settings.fallback = false;
+  cluster.connect(settings);
+  for (int rank = 0; rank < 2; ++rank) {
+    ASSERT_TRUE(cluster[rank].client) << cluster[rank].client.error().message;
+  }
+  EXPECT_TRUE(eventually([&] { return node_row("n1")["reported_groups"] == 1; }));
+  auto high = asker("high");
+  high->request.priority = 7;
+  const auto offer = high->ask();
+  ASSERT_TRUE(offer) << offer.error().message;
+  EXPECT_TRUE(eventually([&] { return node_row("n1")["reported_groups"] == 0; }));
+  EXPECT_THAT(content_of(file("n1.log")), HasSubstr("job of higher priority"));
+}
+
 }  // namespace
 }  // namespace sluice::manager::testing

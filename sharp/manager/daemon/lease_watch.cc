@@ -2,6 +2,7 @@
 // The part of ClientDesk that time and the nodes' reports drive: who has left, who has died, who
 // does not go.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sharp/manager/daemon/client_desk.h"
@@ -54,12 +55,15 @@ void ClientDesk::note_stragglers(NodeId node, const sharp::NodeGroups& message,
     const auto known = std::find_if(stragglers_.begin(), stragglers_.end(), [&](const auto& it) {
       return it.node == node && it.group == group;
     });
-    const auto reported = std::find_if(message.groups.begin(), message.groups.end(),
-                                       [&](const auto& it) { return it.group == group; });
+    // A group that moves may run here in two epochs: the older one has lost its place.
+    std::optional<uint32_t> oldest;
+    for (const sharp::ReportedGroup& reported : message.groups) {
+      if (reported.group == group) oldest = std::min(oldest.value_or(UINT32_MAX), reported.epoch);
+    }
     if (known != stragglers_.end()) {
       known->seen = true;
-    } else if (reported != message.groups.end()) {
-      stragglers_.push_back({node, group, reported->epoch, now, true});
+    } else if (oldest) {
+      stragglers_.push_back({node, group, *oldest, now, true});
     }
   }
   std::erase_if(stragglers_, [](const Straggler& straggler) { return !straggler.seen; });

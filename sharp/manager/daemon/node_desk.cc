@@ -84,8 +84,8 @@ bool NodeDesk::on_groups(Station& station, NodeId node, const sharp::NodeGroups&
   station.reported = now;
   station.groups.clear();
   for (const auto& group : message.groups) {
-    auto& epoch = station.groups[group.group];
-    epoch = std::max(epoch, group.epoch);
+    const auto [known, fresh] = station.groups.emplace(group.group, group.epoch);
+    if (!fresh) known->second = std::min(known->second, group.epoch);
   }
   const bool drains = message.draining != 0;
   if (station.own_drain == drains) return false;

@@ -33,7 +33,7 @@ class NodeDesk {
     std::string name;
     bool own_drain = false;  // by its own operator
     TimePoint reported{};
-    std::map<GroupId, uint32_t> groups;  // that it runs: epoch as the group counts
+    std::map<GroupId, uint32_t> groups;  // that it runs: the oldest epoch, as the group counts
   };
 
   NodeDesk(const Logger& logger, Fabric& fabric, Store& store, Outbox& outbox, Duration report_time)
