@@ -40,6 +40,7 @@ struct JobOptions {
 // What a rank may want to know about its job.
 struct JobSite {
   int levels = 0;               // of the tree that was started for the job; 0: none was
+  int nodes = 0;                // in it
   FaultBoard* board = nullptr;  // null without faults
 };
 

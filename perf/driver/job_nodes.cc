@@ -7,9 +7,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace sluice::perf {
 namespace {
+
+// Nodes register as soon as they run; nothing tells us when the manager has heard of them.
+constexpr auto kRegistration = std::chrono::milliseconds(500);
 
 bool wants_nodes(const JobOptions& options) {
   return options.needs_node && options.node != "none" && std::getenv("SLUICE_AGG") == nullptr &&
@@ -40,18 +44,25 @@ JobNodes::~JobNodes() {
 }
 
 Status JobNodes::start_daemons(const std::string& node_file) {
-  NodeProgram program{node_file, {}, options_.timeout, options_.verbose};
+  NodeProgram program;
+  program.file = node_file;
+  program.timeout = options_.timeout;
+  program.verbose = options_.verbose;
   if (options_.manager) {
-    auto manager = NodeProcess::start(
-        {program_folder() + "/sluice-manager", {}, options_.timeout, options_.verbose}, "manager");
+    NodeProgram of_manager = program;
+    of_manager.file = program_folder() + "/sluice-manager";
+    of_manager.arguments = {"--control", "off"};
+    auto manager = NodeProcess::start(of_manager, "manager");
     if (!manager) return fail(std::move(manager).error());
     manager_.emplace(std::move(*manager));
-    program.arguments = {"--manager", manager_->address()};
+    program.arguments = {"--manager", manager_->address(), "--serves", "0.0.0.0/0", "--name"};
+    program.takes_name = true;
   }
   auto nodes = NodeTree::start(options_.tree, program);
   if (!nodes) return fail(std::move(nodes).error());
   nodes_.emplace(std::move(*nodes));
   if (manager_) {
+    std::this_thread::sleep_for(kRegistration);
     ::setenv("SLUICE_MANAGER", manager_->address().c_str(), 1);
   } else {
     ::setenv("SLUICE_AGG", nodes_->text().c_str(), 1);
@@ -80,7 +91,10 @@ Status JobNodes::check_faults() {
 
 JobSite JobNodes::site() {
   JobSite site;
-  if (nodes_) site.levels = options_.tree.levels();
+  if (nodes_ && !manager_) {  // a manager builds as it likes
+    site.levels = options_.tree.levels();
+    site.nodes = nodes_->size();
+  }
   if (board_) site.board = &*board_;
   return site;
 }

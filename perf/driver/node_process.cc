@@ -56,12 +56,14 @@ class PortFile {
   std::string folder_;
 };
 
-[[noreturn]] void be_daemon(pid_t parent, const NodeProgram& program, const std::string& listen,
-                            const std::string& port_file, const Descriptor& log) {
+[[noreturn]] void be_daemon(pid_t parent, const NodeProgram& program, const std::string& name,
+                            const std::string& listen, const std::string& port_file,
+                            const Descriptor& log) {
   die_with_parent(SIGTERM, parent);
   if (log.valid()) ::dup2(log.get(), STDERR_FILENO);
   std::vector<std::string> words{program.file, "--listen", listen, "--port-file", port_file};
   words.insert(words.end(), program.arguments.begin(), program.arguments.end());
+  if (program.takes_name) words.push_back(name);
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
@@ -90,7 +92,7 @@ Status NodeProcess::launch(const std::string& listen) {
   std::fflush(nullptr);
   pid_ = ::fork();
   if (pid_ < 0) return fail_errno(errno, "cannot fork " + name_);
-  if (pid_ == 0) be_daemon(owner_, program_, listen, port_file->name(), log_);
+  if (pid_ == 0) be_daemon(owner_, program_, name_, listen, port_file->name(), log_);
 
   const Deadline deadline = Deadline::after(program_.timeout);
   while (true) {

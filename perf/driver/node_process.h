@@ -20,6 +20,7 @@ namespace sluice::perf {
 struct NodeProgram {
   std::string file;
   std::vector<std::string> arguments;  // besides --listen and --port-file
+  bool takes_name = false;             // the process's name follows the last of them
   Duration timeout = std::chrono::seconds(60);
   bool verbose = false;
 };

@@ -30,6 +30,7 @@ class NodeTree {
   std::string text() const { return text_of(0); }
   // The process of that name; null when there is none.
   NodeProcess* find(std::string_view name);
+  int size() const { return static_cast<int>(nodes_.size()); }
   std::string names() const;  // "root, leaf0, leaf1", for a sentence
 
  private:

@@ -9,8 +9,8 @@
 //
 // 32- and 64-bit floats are rounded at each of the n - 1 steps, in any order (r = n, v = 0; fp64
 // gets 2 g, since the reference is fp64 itself). 16- and 8-bit floats accumulate in fp32 (v =
-// 2^-24) and are rounded r times: at every hop of a ring, once a level of a tree, or once in all
-// (docs/numbers.md). Thread rule: pure functions.
+// 2^-24) and are rounded r times: at every hop of a ring, a level or a node of a tree, or once in
+// all (docs/numbers.md). Thread rule: pure functions.
 #pragma once
 
 #include <cstddef>

@@ -154,7 +154,7 @@ class CollectiveBenchmark {
     data_.fill_input(call, ++seed_);
     SLUICE_RETURN_IF_ERROR(bootstrap_.barrier());
     SLUICE_RETURN_IF_ERROR(repeat(one, call, 1));
-    const int roundings = roundings_of(*one.algorithm, options_, site_, bootstrap_.size());
+    const int roundings = roundings_of(*one.algorithm, call.op, options_, site_, bootstrap_.size());
     const Verdict own{data_.count_wrong_output(call, seed_, roundings), data_.hash_of_output(call)};
     auto all = bootstrap_.allgather(own);
     if (!all) return fail(std::move(all).error());

@@ -40,11 +40,12 @@ Result<std::vector<Contestant>> connect_contestants(const Options& options,
   return contestants;
 }
 
-int roundings_of(const Algorithm& algorithm, const Options& options, const JobSite& site,
-                 int ranks) {
+int roundings_of(const Algorithm& algorithm, ncclRedOp_t op, const Options& options,
+                 const JobSite& site, int ranks) {
   const bool in_network = dynamic_cast<const InNetwork*>(&algorithm) != nullptr;
   if (!in_network || site.levels == 0) return ranks - 1;
-  return options.exact ? 1 : std::min(site.levels, ranks - 1);
+  if (options.exact) return 1;
+  return std::min(op == ncclProd ? site.nodes : site.levels, ranks - 1);
 }
 
 }  // namespace sluice::perf

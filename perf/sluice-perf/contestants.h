@@ -22,10 +22,12 @@ Result<std::vector<Contestant>> connect_contestants(const Options& options,
                                                     Communicators& communicators,
                                                     const CollectiveData& data);
 
-// How often 16- and 8-bit floats may be rounded (perf/driver/test_data.h): at every hop of a ring,
-// once a level of the tree that was started for the job, once in all in an exact one. Of a tree
-// that others have started only the worst is known.
-int roundings_of(const Algorithm& algorithm, const Options& options, const JobSite& site,
-                 int ranks);
+// How many roundings of 16- and 8-bit floats the error may have piled up from
+// (perf/driver/test_data.h): one at every hop of a ring; in the tree that was started for the job
+// one a level for sums, whose partial sums share the error bound, and one a node for products,
+// whose relative errors all add up; one in all in an exact tree. Of a tree that others have started
+// only the worst is known.
+int roundings_of(const Algorithm& algorithm, ncclRedOp_t op, const Options& options,
+                 const JobSite& site, int ranks);
 
 }  // namespace sluice::perf

@@ -81,7 +81,8 @@ void add_collective(CLI::App& app, Raw& raw, Options& options) {
   app.add_option("--precision", raw.precision, "of 16- and 8-bit floats in a tree: compact, exact")
       ->capture_default_str()
       ->check(CLI::IsMember({"compact", "exact"}));
-  app.add_flag("--manager", options.manager, "start a sluice-manager that hands out the nodes");
+  app.add_flag("--manager", options.manager,
+               "start a sluice-manager that makes its trees of the nodes of --tree");
   app.add_option("--restart-after", raw.restart_after,
                  "start what a --fault has ended again, so long after it");
 }

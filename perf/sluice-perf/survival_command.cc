@@ -78,7 +78,7 @@ class SurvivalBenchmark {
     };
     SLUICE_RETURN_IF_ERROR(one.algorithm->communicator().on_progress(timed));
     const TimePoint end = Clock::now();
-    const int roundings = roundings_of(*one.algorithm, options_, site_, bootstrap_.size());
+    const int roundings = roundings_of(*one.algorithm, call.op, options_, site_, bootstrap_.size());
     const OperationNote own{seconds, data_.count_wrong_output(call, seed_, roundings),
                             data_.hash_of_output(call), enough(end) ? 1u : 0u};
     auto all = bootstrap_.allgather(own);
