@@ -55,6 +55,8 @@ enum class Parameter {
   sluice_precision,          // choice: compact, exact
   sluice_verify,             // choice: off, sample, all
   sluice_fallback,           // flag
+  sluice_sharp_backend,      // choice: sluice, libsharp
+  sluice_sharp_library,      // text
   count_
 };
 

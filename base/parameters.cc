@@ -90,6 +90,11 @@ constexpr std::array<ParameterInfo, static_cast<size_t>(Parameter::count_)> kTab
      "holds for the group."},
     {sluice_fallback, "SLUICE_FALLBACK", flag, "1", 0, 1, "",
      "Whether the ranks go on among themselves when their tree dies; 0: that is an error."},
+    {sluice_sharp_backend, "SLUICE_SHARP_BACKEND", choice, "sluice", 0, 0, "sluice,libsharp",
+     "Who reduces in the network: sluice's own nodes, or SHARP switches through NVIDIA's library."},
+    {sluice_sharp_library, "SLUICE_SHARP_LIBRARY", text, "", 0, 0, "",
+     "File of libsharp_coll; empty: HPCX_SHARP_DIR, the loader's path and /opt/mellanox are "
+     "searched."},
 }};
 
 constexpr bool table_is_in_order() {

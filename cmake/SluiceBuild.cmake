@@ -65,10 +65,13 @@ function(sluice_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# sluice_test(NAME SOURCES... [DEPENDS targets...] [LABEL label] [TIMEOUT seconds]): a GoogleTest program,
-# each case a CTest test of its own.
+# sluice_test(NAME SOURCES... [DEPENDS targets...] [LABEL label] [TIMEOUT seconds] [SINGLE_THREAD]): a GoogleTest
+# program, each case a CTest test of its own. SINGLE_THREAD: there is nothing for ThreadSanitizer to see.
 function(sluice_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SINGLE_THREAD" "LABEL;TIMEOUT" "SOURCES;DEPENDS")
+  if(arg_SINGLE_THREAD AND SLUICE_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
   endif()

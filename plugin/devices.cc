@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "plugin/abi/nccl_types.h"
+#include "plugin/settings.h"
+#include "sharp/libsharp/mapping.h"
 #include "transport/tcp/interfaces.h"
 
 namespace sluice::plugin {
@@ -23,7 +25,7 @@ Family family_of(const std::string& text) {
   return Family::any;
 }
 
-Device make_device(const Interface& interface, size_t index) {
+Device make_device(const Interface& interface, size_t index, size_t most_collective_bytes) {
   Device device;
   DeviceProperties& properties = device.properties;
   properties.name = interface.name;
@@ -35,7 +37,7 @@ Device make_device(const Interface& interface, size_t index) {
   properties.max_receives = abi::kMaxReceives;
   properties.device_type = abi::kDeviceHost;
   properties.max_p2p_bytes = kMaxBytes;
-  properties.max_collective_bytes = kMaxBytes;
+  properties.max_collective_bytes = most_collective_bytes;
   properties.max_multi_request_size = 1;
   device.address = interface.address;
   device.address.set_port(0);
@@ -52,10 +54,12 @@ Result<DeviceList> find_devices(const Configuration& configuration, const Logger
   }
   const std::string& filter = configuration.text(Parameter::nccl_socket_ifname);
   const std::string& family = configuration.text(Parameter::nccl_socket_family);
+  const size_t most_collective_bytes =
+      uses_libsharp(configuration) ? sharp::libsharp::kMaxOperationBytes : kMaxBytes;
   DeviceList devices;
   for (const Interface& interface :
        transport::tcp::choose_interfaces(*interfaces, filter, family_of(family))) {
-    devices.push_back(make_device(interface, devices.size()));
+    devices.push_back(make_device(interface, devices.size(), most_collective_bytes));
   }
   if (devices.empty()) {
     SLUICE_WARN(

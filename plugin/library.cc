@@ -182,6 +182,14 @@ bool collnet_is_on() {
          });
 }
 
+bool collnet_uses_libsharp() {
+  const std::lock_guard lock(state_mutex);
+  return state != nullptr && std::ranges::any_of(state->contexts, [](const auto& context) {
+           return context->arguments().role == Role::collnet &&
+                  uses_libsharp(context->configuration());
+         });
+}
+
 std::shared_ptr<const DeviceList> devices() {
   const std::lock_guard lock(state_mutex);
   return state == nullptr ? nullptr : state->devices;

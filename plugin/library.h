@@ -34,6 +34,8 @@ Result<std::shared_ptr<CommunicatorContext>> find_context(const ContextKey& key)
 Status close_context(const void* pointer);
 // Whether a CollNet context exists.
 bool collnet_is_on();
+// That it is to use SHARP switches.
+bool collnet_uses_libsharp();
 
 // nullptr before the first init.
 std::shared_ptr<const DeviceList> devices();

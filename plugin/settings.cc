@@ -112,7 +112,17 @@ transport::Settings transport_settings(const Logger& logger, const Configuration
   return settings;
 }
 
+bool uses_libsharp(const Configuration& configuration) {
+  return configuration.text(Parameter::sluice_sharp_backend) == "libsharp";
+}
+
 Result<sharp::ClientSettings> client_settings(const Configuration& configuration) {
+  if (uses_libsharp(configuration)) {
+    // What else there is to know the library takes from the environment; a no is told to all ranks.
+    sharp::ClientSettings settings;
+    settings.connect_timeout = configuration.duration(Parameter::sluice_connect_timeout);
+    return settings;
+  }
   if (configuration.flag(Parameter::nccl_sharp_disable)) {
     return fail(ErrorKind::refused, "NCCL_SHARP_DISABLE is set");
   }

@@ -20,6 +20,8 @@ transport::Settings transport_settings(const Logger& logger, const Configuration
 
 // Refused when in-network reduction is off. The nodes of SLUICE_AGG are looked up here: start-up
 // only, a name server may be asked. The scheduler's job id is read from the environment.
+// Whether SHARP switches reduce, through NVIDIA's library.
+bool uses_libsharp(const Configuration& configuration);
 Result<sharp::ClientSettings> client_settings(const Configuration& configuration);
 
 // "transport auto, 1 tcp stream, lane 1 (default)" for the communicator's log line.

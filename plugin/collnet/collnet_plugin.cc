@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugin/collnet/node_module.h"
+#include "plugin/collnet/open_client.h"
 #include "plugin/handle.h"
 #include "plugin/logging.h"
 
@@ -38,16 +38,6 @@ Result<CollectiveComm*> collective_of(Comm* comm, const char* call) {
     return library::reject(std::string(call) + " on what is no collective connection");
   }
   return static_cast<CollectiveComm*>(comm);
-}
-
-// What a group goes on with when its tree dies.
-std::shared_ptr<sharp::NodeHostFactory> node_hosts(const CommunicatorContext& context) {
-  auto hosts = load_node_module();
-  if (hosts) return *std::move(hosts);
-  SLUICE_WARN(context.logger(), init,
-              "%s: in-network reduction will not survive the loss of a node: %s",
-              context.name().c_str(), hosts.error().message.c_str());
-  return nullptr;
 }
 
 }  // namespace
@@ -92,12 +82,8 @@ Result<Comm*> connect(std::span<void* const> handles, int rank, const void* list
   }
   const auto addresses = read_handles(handles);
   if (!addresses) return report(*context, addresses.error());
-  sharp::ClientSettings settings = *context->client_settings();
-  settings.rail = listen->device();
-  if (settings.fallback) settings.node_hosts = node_hosts(*context);
   const std::lock_guard lock(listen->mutex());
-  auto client = sharp::Client::connect(context->transport(), settings, *addresses, rank,
-                                       *listen->rendezvous());
+  auto client = open_client(*context, listen->device(), *addresses, rank, *listen->rendezvous());
   if (!client) return report(*context, std::move(client).error());
   SLUICE_INFO(context->logger(), init, "%s: in-network reduction %s", context->name().c_str(),
               (*client)->description().c_str());
@@ -107,9 +93,10 @@ Result<Comm*> connect(std::span<void* const> handles, int rank, const void* list
 bool supports(int data_type, int reduce_operator) {
   if (data_type < 0 || data_type >= sharp::kDataTypes) return false;
   if (reduce_operator < 0 || reduce_operator >= sharp::kReduceOperators) return false;
-  return library::collnet_is_on() &&
-         sharp::Client::supports(static_cast<sharp::DataType>(data_type),
-                                 static_cast<sharp::ReduceOperator>(reduce_operator));
+  const auto type = static_cast<sharp::DataType>(data_type);
+  const auto op = static_cast<sharp::ReduceOperator>(reduce_operator);
+  if (!library::collnet_is_on() || !sharp::Client::supports(type, op)) return false;
+  return !library::collnet_uses_libsharp() || libsharp_reduces(type, op);
 }
 
 Result<CollectiveRequest*> allreduce(Comm* comm, const AllreduceCall& call) {

@@ -134,7 +134,7 @@ void check_tables(const PluginLibrary& library) {
     EXPECT_TRUE(net->getDeviceMr == nullptr && net->irecvConsumed == nullptr);
   }
   if constexpr (Version >= 8) {
-    EXPECT_TRUE(collnet->iallgather == nullptr && collnet->ireducescatter == nullptr);
+    EXPECT_TRUE(collnet->iallgather && collnet->ireducescatter);
   }
   if constexpr (Version >= 9) {
     EXPECT_TRUE(net->makeVDevice == nullptr && collnet->makeVDevice == nullptr);

@@ -66,7 +66,8 @@ TEST_F(Admission, MemoryIsBoundedAndTheUserNamed) {
   EXPECT_TRUE(first->slots);
   EXPECT_LE(node.statistics().reserved_memory, limits.memory);
   const auto second = ask(node, join_of(2, 8, 0));
-  EXPECT_THAT(second->refusal, HasSubstr("is full: 0.0 MiB are needed, 0.0 of 0.0 MiB are reserved"));
+  EXPECT_THAT(second->refusal,
+              HasSubstr("is full: 0.0 MiB are needed, 0.0 of 0.0 MiB are reserved"));
   EXPECT_THAT(second->refusal, HasSubstr("of 8 ranks, first from host0"));
 }
 
@@ -76,11 +77,13 @@ TEST_F(Admission, MembersMustFitEachOther) {
   AggregationNode node(log_.logger(), limits, no_parents_);
   EXPECT_THAT(ask(node, join_of(1, 17, 0))->refusal, HasSubstr("takes groups of up to 16 ranks"));
   const auto first = ask(node, join_of(2, 3, 0));
-  EXPECT_THAT(ask(node, join_of(2, 3, 0))->refusal, HasSubstr("has child 0 already, rank 0 (host0)"));
+  EXPECT_THAT(ask(node, join_of(2, 3, 0))->refusal,
+              HasSubstr("has child 0 already, rank 0 (host0)"));
   Join other = join_of(2, 3, 1);
   other.shape.chunk_bytes = 512;
   EXPECT_THAT(ask(node, other)->refusal, HasSubstr("another shape of the group from rank 1"));
-  EXPECT_THAT(ask(node, join_of(3, 3, 3))->refusal, HasSubstr("takes 1 to 64 children, not child 3 of 3"));
+  EXPECT_THAT(ask(node, join_of(3, 3, 3))->refusal,
+              HasSubstr("takes 1 to 64 children, not child 3 of 3"));
   Join wild = join_of(4, 3, 0);
   wild.shape.window = 5000;
   EXPECT_THAT(ask(node, wild)->refusal, HasSubstr("a window has 1 to 1024 chunks"));

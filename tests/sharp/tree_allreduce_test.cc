@@ -22,7 +22,7 @@ using Case = std::tuple<const char*, int, Precision>;
 
 class TreeAllreduce : public ::testing::TestWithParam<Case> {};
 
-struct Call {
+struct TreeCall {
   DataType type;
   ReduceOperator reduce_operator;
   size_t count;
@@ -41,7 +41,7 @@ TEST_P(TreeAllreduce, TheBitsOfItsBrackets) {
   cluster.connect(settings);
 
   const auto brackets = testing::brackets_of(topology.trees().front(), ranks);
-  std::vector<Call> calls;
+  std::vector<TreeCall> calls;
   for (const DataType type : testing::kEveryType) {
     for (const ReduceOperator reduce_operator : testing::kAllOperators) {
       const size_t counts[] = {1, 1000 + calls.size(), 4096 / size_of(type) + 1, 3000};
@@ -54,7 +54,7 @@ TEST_P(TreeAllreduce, TheBitsOfItsBrackets) {
   cluster.each([&](Rank& rank) {
     ASSERT_TRUE(rank.client) << rank.client.error().message;
     for (uint32_t at = 0; at < calls.size(); ++at) {
-      const Call& call = calls[at];
+      const TreeCall& call = calls[at];
       Share share(call.type, call.reduce_operator, call.count, rank.rank, at, at % 2 == 0);
       const auto operation = (*rank.client)->allreduce(share.arguments());
       ASSERT_TRUE(operation && *operation != nullptr);
