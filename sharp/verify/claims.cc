@@ -24,6 +24,7 @@ std::string place_of(const ChunkHeader& header) {
 
 void add_claim(const GroupShape& shape, ChunkHeader& header, const std::byte* payload) {
   if (shape.verification == Verification::off || !is_reduced(header)) return;
+  header.group = shape.group;  // the seed is made of it
   const uint64_t seed = fingerprint_seed(header);
   if (header.payload_bytes == 0 || !is_claimed(shape.verification, seed)) return;
   header.flags |= kClaimed;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,21 +19,24 @@ namespace sluice::sharp::testing {
 // A node for each name in a SLUICE_AGG-like text: "r(a,b)".
 class Topology {
  public:
-  explicit Topology(const std::string& shape, const NodeLimits& limits = {}) {
+  explicit Topology(const std::string& shape, const NodeLimits& limits = {})
+      : Topology(shape, [&](size_t) { return limits; }) {}
+  // `limits_of`: of each node, numbered in the order of their names in the text.
+  Topology(const std::string& shape, const std::function<NodeLimits(size_t)>& limits_of) {
     const auto parsed = parse_trees(shape);
     EXPECT_TRUE(parsed) << parsed.error().message;
     trees_ = *parsed;
-    for (TreeSpec& tree : trees_) start(tree, limits);
+    for (TreeSpec& tree : trees_) start(tree, limits_of);
   }
   const std::vector<TreeSpec>& trees() const { return trees_; }
-  // In the order of their names in the text.
   NodeThread& node(size_t index) { return *nodes_[index]; }
 
  private:
-  void start(TreeSpec& tree, const NodeLimits& limits) {
-    nodes_.push_back(std::make_unique<NodeThread>(transport::TransportChoice::automatic, limits));
+  void start(TreeSpec& tree, const std::function<NodeLimits(size_t)>& limits_of) {
+    nodes_.push_back(std::make_unique<NodeThread>(transport::TransportChoice::automatic,
+                                                  limits_of(nodes_.size())));
     tree.address = nodes_.back()->address().text();
-    for (TreeSpec& each : tree.below) start(each, limits);
+    for (TreeSpec& each : tree.below) start(each, limits_of);
   }
 
   std::vector<TreeSpec> trees_;
