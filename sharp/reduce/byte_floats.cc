@@ -5,9 +5,6 @@
 
 #include "sharp/reduce/kernels.h"
 
-// With the permutations of bytes that AVX-512 got later (VBMI).
-#define HWY_WANT_AVX3_DL
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sharp/reduce/byte_floats.cc"
 #include <hwy/foreach_target.h>
