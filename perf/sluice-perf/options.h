@@ -18,10 +18,19 @@
 namespace sluice::perf {
 
 struct Options {
-  bool p2p = false;  // else a collective
   Collective collective = Collective::allreduce;
+  bool p2p = false;  // else a collective
   bool ring = true;
   bool in_network = false;
+  bool in_place = false;
+  bool bidirectional = false;
+  bool check = true;
+  bool receive_hint = false;
+  bool exact = false;  // SLUICE_PRECISION=exact
+  bool manager = false;
+  bool latency = false;  // one table over several numbers of ranks
+  bool quiet = false;    // no table of a single job
+  bool verbose = false;
 
   size_t least_bytes = 0;
   size_t most_bytes = 0;
@@ -29,29 +38,20 @@ struct Options {
   size_t step_factor = 0;
   int iterations = 20;
   int warmups = 5;
-  bool check = true;
   std::vector<TypeInfo> types;
   std::vector<OperatorInfo> operators;
-  bool in_place = false;
-  bool bidirectional = false;
 
   std::string plugin;
-  std::string compare;  // a second plugin, or empty
-  int version = 0;
-  bool receive_hint = false;
+  std::string compare;           // a second plugin, or empty
   std::vector<int> rank_counts;  // one job for each; empty: the ranks are the launcher's
   std::string node;
   TreeShape tree;
-  bool exact = false;  // SLUICE_PRECISION=exact
-  bool manager = false;
   Duration timeout = std::chrono::seconds(60);
   std::string json;
-  bool verbose = false;
   FaultPlan fault;                     // of a rank
   std::vector<NodeFault> node_faults;  // of the job's daemons
   std::optional<Duration> restart_after;
-  bool latency = false;  // one table over several numbers of ranks
-  bool quiet = false;    // no table of a single job
+  int version = 0;
 
   const char* command() const { return p2p ? "p2p" : name_of(collective); }
   std::vector<size_t> sizes() const;

@@ -62,7 +62,8 @@ void print_times(const nlohmann::ordered_json& runs) {
       times[key][row.at("algo")] = row.at("time_us");
       wrong[key] += row.at("wrong").get<uint64_t>();
     }
-    for (const auto& [key, of_algorithm] : times) {
+    for (const auto& [key, by_algorithm] : times) {
+      const auto& of_algorithm = by_algorithm;  // clang 14 captures no structured binding
       const auto text_of = [&](const char* name) {
         const auto found = of_algorithm.find(name);
         return found == of_algorithm.end() ? std::string("-") : format_text("%.2f", found->second);

@@ -220,7 +220,8 @@ void DataPath::finish(TrafficClass traffic_class, uint32_t slot) {
   const SlotRing::Slot& chunk = own.slot(slot);
   ResultSlot& result = results_[static_cast<size_t>(traffic_class)][slot];
   if (!own.complete(slot) || result.outstanding != 0) return;
-  for (uint16_t child = 0; child < slots_.size(); ++child) {
+  const auto children = static_cast<uint16_t>(children_.size());
+  for (uint16_t child = 0; child < children; ++child) {
     slots_[child] = at(layout_.child_slot(traffic_class, child, slot));
   }
   std::byte* out = at(layout_.up_slot(traffic_class, slot));

@@ -32,7 +32,8 @@ void DataPath::pass_down(ResultSlot& result) {
   result.header.flags &= kClaimed;
   const TrafficClass traffic_class = result.header.traffic_class;
   const uint32_t slot = ring(traffic_class).slot_of(result.header.sequence);
-  for (uint16_t child = 0; child < children_.size(); ++child) {
+  const auto children = static_cast<uint16_t>(children_.size());
+  for (uint16_t child = 0; child < children; ++child) {
     const Status sent =
         delivery_.send(child, result, ring(traffic_class).result_window(slot, child));
     if (!sent) owner_.child_failed(child, sent.error().message);
