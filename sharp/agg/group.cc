@@ -128,7 +128,7 @@ void Group::stand() {
   state_ = State::active;
   time_limit_ = Deadline();
   last_activity_ = Clock::now();
-  for (uint16_t child = 0; child < seats_.size(); ++child) {
+  for (uint16_t child = 0; child < children(); ++child) {
     ChildPort* port = seats_[child].port;
     if (port == nullptr) continue;
     // A connection that fails here says so again when it is driven next.
@@ -150,7 +150,7 @@ std::string Group::missing() const {
     }
     return "rank " + text_of(absent);
   }
-  for (uint16_t child = 0; child < seats_.size(); ++child) {
+  for (uint16_t child = 0; child < children(); ++child) {
     if (!seats_[child].joined) absent = united(absent, {{child, 1}});
   }
   return format_text("child %s of node %s", text_of(absent).c_str(), path_.front().node.c_str());

@@ -109,6 +109,7 @@ class Group final : public DataPathOwner, public UpstreamOwner {
   void call_parent();
   void stand();
   void check_time();
+  uint16_t children() const { return static_cast<uint16_t>(seats_.size()); }
   std::string missing() const;
   void end(uint16_t culprit, const std::string& sentence);
   void refuse(const std::string& sentence);

@@ -8,7 +8,8 @@ namespace {
 
 // The number of the node with this address; a new one is put below `parent`.
 uint16_t number_of(Tree& tree, const std::string& address, uint16_t parent) {
-  for (uint16_t number = 0; number < tree.nodes.size(); ++number) {
+  const auto nodes = static_cast<uint16_t>(tree.nodes.size());
+  for (uint16_t number = 0; number < nodes; ++number) {
     if (tree.nodes[number].address == address) return number;
   }
   tree.nodes.push_back({address, parent});
