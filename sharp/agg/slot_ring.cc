@@ -71,8 +71,8 @@ void SlotRing::release(uint32_t index) {
   slot.expected += slots_.size();
   slot.arrived = slot.no_result = slot.partial = slot.claimed = 0;
   slot.has_payload = false;
-  std::fill_n(resends_.begin() + static_cast<std::ptrdiff_t>(index * children_), children_,
-              uint8_t{0});
+  const auto first = resends_.begin() + static_cast<std::ptrdiff_t>(size_t{index} * children_);
+  std::fill_n(first, children_, uint8_t{0});
   --partial_;
 }
 
