@@ -8,6 +8,7 @@
 
 #include "sharp/manager/control/control.grpc.pb.h"
 #include "sharp/manager/control/convert.h"
+#include "sharp/manager/control/thread_sanitizer.h"
 
 namespace sluice::manager {
 namespace {
