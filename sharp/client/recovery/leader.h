@@ -92,7 +92,7 @@ class Leader {
 
   void tend_source(TimePoint now);
   void ask(TimePoint now);
-  void take_offer(TreeOffer offer, TimePoint now);
+  void take_offer(const TreeOffer& offer, TimePoint now);
   void give_up_asking(TimePoint now);
 
   // The group.

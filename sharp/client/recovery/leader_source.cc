@@ -27,7 +27,7 @@ void Leader::tend_source(TimePoint now) {
   if (!asking_) return;
   auto answer = source_->poll();
   if (answer && *answer) {
-    take_offer(std::move(**answer), now);
+    take_offer(**answer, now);
   } else if (!answer || now >= asking_ends_) {
     give_up_asking(now);
   }
@@ -40,7 +40,7 @@ void Leader::ask(TimePoint now) {
   asking_ends_ = now + kAnswerOfSource;
 }
 
-void Leader::take_offer(TreeOffer offer, TimePoint now) {
+void Leader::take_offer(const TreeOffer& offer, TimePoint now) {
   asking_ = false;
   const bool fits = offer.tree.check() && offer.tree.leaf_of_rank.size() == ranks() &&
                     offer.window >= shape_.window;

@@ -85,6 +85,7 @@ std::string Admission::holders_of(const Denial& denial) const {
         lease.holdings[share.holding].amounts;
   }
   std::vector<JobShare> shares;
+  shares.reserve(by_job.size());
   for (const auto& [job, amounts] : by_job) {
     shares.push_back({job.first, tenants_[job.second].name, amounts});
   }

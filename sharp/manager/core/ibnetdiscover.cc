@@ -100,6 +100,7 @@ struct AdaptorPort {
   std::string stem;
   unsigned number = 0;
   unsigned port = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads what the compiler writes here
   auto operator<=>(const AdaptorPort&) const = default;
 };
 

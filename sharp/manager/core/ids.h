@@ -18,6 +18,7 @@ struct Id {
 
   constexpr bool valid() const { return value != kNone; }
   constexpr size_t index() const { return value; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads what the compiler writes here
   friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
@@ -37,6 +38,7 @@ struct LeaseId {
   static constexpr LeaseId of(uint64_t number) {
     return {static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32)};
   }
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads what the compiler writes here
   friend constexpr auto operator<=>(const LeaseId&, const LeaseId&) = default;
 };
 
