@@ -123,8 +123,8 @@ void Leader::leave_tree(const std::string& reason, TimePoint now) {
   stopped_at_ = now;
   substitute_ = substitute_for(tree_);
   await_answers(Phase::leaving, now, answer_time_);
-  warn(format_text("the tree of %s is lost, epoch %u: %s; %zu ranks go on among themselves",
-                   group_name().c_str(), shape_.epoch, reason.c_str(), ranks()));
+  warn(format_text("the tree of %s is lost, epoch %u: %s; %u ranks go on among themselves",
+                   group_name().c_str(), shape_.epoch, reason.c_str(), unsigned{ranks()}));
   for (uint16_t rank = 0; rank < ranks(); ++rank) {
     const auto nodes = std::count(substitute_.hosts.begin(), substitute_.hosts.end(), rank);
     orders_.push_back({rank, Pause{shape_.epoch, static_cast<uint8_t>(nodes), reason}});

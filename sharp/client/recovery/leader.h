@@ -71,7 +71,7 @@ class Leader {
  private:
   enum class Phase { steady, leaving, entering, trying, switching, ended };
 
-  size_t ranks() const { return names_.size(); }
+  uint16_t ranks() const { return static_cast<uint16_t>(names_.size()); }
   std::string name_of_rank(uint16_t rank) const;
   std::string group_name() const;
   void order_all(const Command& command);
