@@ -2,25 +2,17 @@
 #include "sharp/agg/server.h"
 
 #include <arpa/inet.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <thread>
 #include <utility>
 
 namespace sluice::sharp {
 namespace {
 
-using transport::FileDescriptor;
+// Children's ids start at 1.
+constexpr uint64_t kListenerTag = 0;
 
-// Tags of epoll events; children's ids start at 1.
-constexpr uint64_t kListenerTag = ~uint64_t{0};
-constexpr uint64_t kWakeTag = ~uint64_t{0} - 1;
-
-constexpr int kEventsPerWait = 64;
 constexpr auto kTidyInterval = std::chrono::milliseconds(100);
 // While the way to a parent is set up, which no event tells of.
 constexpr auto kSetupInterval = std::chrono::milliseconds(1);
@@ -46,44 +38,31 @@ Result<std::unique_ptr<AggregationServer>> AggregationServer::open(transport::Co
   listen.secret = false;
   auto listener = transport::Listener::open(context, listen);
   if (!listener) return fail(std::move(listener).error());
-  FileDescriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) return fail_errno(errno, "creating an epoll instance");
-  FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake) return fail_errno(errno, "creating an eventfd");
-  std::unique_ptr<AggregationServer> server(new AggregationServer(
-      context, options, std::move(*listener), std::move(epoll), std::move(wake)));
+  auto poll = transport::EventPoll::open();
+  if (!poll) return fail(std::move(poll).error());
+  std::unique_ptr<AggregationServer> server(
+      new AggregationServer(context, options, std::move(*listener), std::move(*poll)));
   SLUICE_RETURN_IF_ERROR(server->add(server->listener_->event_fd(), kListenerTag));
-  SLUICE_RETURN_IF_ERROR(server->add(server->wake_.get(), kWakeTag));
   return server;
 }
 
 AggregationServer::AggregationServer(transport::Context& context_of_server,
                                      const ServerOptions& options,
                                      std::unique_ptr<transport::Listener> listener,
-                                     FileDescriptor epoll, FileDescriptor wake)
+                                     transport::EventPoll poll)
     : context_(context_of_server),
       logger_(context_of_server.logger()),
       options_(options),
       listener_(std::move(listener)),
-      epoll_(std::move(epoll)),
-      wake_(std::move(wake)),
+      poll_(std::move(poll)),
       node_(logger_, options.limits, *this, this) {}
 
 Status AggregationServer::add(int descriptor, uint64_t id) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = id;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
-    return fail_errno(errno, "watching a connection");
-  }
-  return {};
+  return poll_.add(descriptor, id);
 }
 
 void AggregationServer::pause(int descriptor, uint64_t id, bool on) {
-  epoll_event event{};
-  if (!on) event.events = EPOLLIN;
-  event.data.u64 = id;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, descriptor, &event);
+  poll_.pause(descriptor, id, on);
 }
 
 Result<std::unique_ptr<transport::Connector>> AggregationServer::dial(const std::string& node) {
@@ -99,18 +78,12 @@ Result<std::unique_ptr<transport::Connector>> AggregationServer::dial(const std:
 
 void AggregationServer::stop() {
   stopping_.store(true, std::memory_order_release);
-  wake();
+  poll_.wake();
 }
 
 void AggregationServer::drain() {
   drain_wanted_.store(true, std::memory_order_release);
-  wake();
-}
-
-void AggregationServer::wake() {
-  const uint64_t one = 1;
-  // Async-signal-safe; a full counter wakes just as well.
-  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+  poll_.wake();
 }
 
 Status AggregationServer::accept_all() {
@@ -123,17 +96,11 @@ Status AggregationServer::accept_all() {
 }
 
 Status AggregationServer::wait(int timeout_ms) {
-  std::array<epoll_event, kEventsPerWait> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerWait, timeout_ms);
-  if (count < 0) return errno == EINTR ? Status() : fail_errno(errno, "waiting for events");
-  for (int at = 0; at < count; ++at) {
-    const uint64_t tag = events[static_cast<size_t>(at)].data.u64;
+  const auto ready = poll_.wait(timeout_ms);
+  if (!ready) return fail(ready.error());
+  for (const uint64_t tag : *ready) {
     if (tag == kListenerTag) {
       SLUICE_RETURN_IF_ERROR(accept_all());
-    } else if (tag == kWakeTag) {
-      uint64_t count_of_wakes = 0;
-      [[maybe_unused]] const ssize_t got =
-          ::read(wake_.get(), &count_of_wakes, sizeof count_of_wakes);
     } else {
       node_.on_event(tag);
     }
@@ -143,7 +110,7 @@ Status AggregationServer::wait(int timeout_ms) {
 
 void AggregationServer::finish(Duration limit) {
   finish_within_.store(std::chrono::nanoseconds(limit).count(), std::memory_order_release);
-  wake();
+  poll_.wake();
 }
 
 bool AggregationServer::is_over(TimePoint now) {

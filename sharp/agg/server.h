@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "sharp/agg/node.h"
 #include "transport/endpoint.h"
-#include "transport/file_descriptor.h"
+#include "transport/event_poll.h"
 
 namespace sluice::sharp {
 
@@ -53,14 +53,12 @@ class AggregationServer final : private EventSource, private ParentDialer {
 
  private:
   AggregationServer(transport::Context& context_of_server, const ServerOptions& options,
-                    std::unique_ptr<transport::Listener> listener, transport::FileDescriptor epoll,
-                    transport::FileDescriptor wake);
+                    std::unique_ptr<transport::Listener> listener, transport::EventPoll poll);
 
   Status add(int descriptor, uint64_t id) override;
   void pause(int descriptor, uint64_t id, bool on) override;
   Result<std::unique_ptr<transport::Connector>> dial(const std::string& node) override;
 
-  void wake();
   Status accept_all();
   Status wait(int timeout_ms);
   int time_to_sleep(TimePoint now);
@@ -72,8 +70,7 @@ class AggregationServer final : private EventSource, private ParentDialer {
   const Logger logger_;
   const ServerOptions options_;
   std::unique_ptr<transport::Listener> listener_;
-  transport::FileDescriptor epoll_;
-  transport::FileDescriptor wake_;
+  transport::EventPoll poll_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> drain_wanted_{false};
   std::atomic<int64_t> finish_within_{-1};  // nanoseconds; negative: not asked for

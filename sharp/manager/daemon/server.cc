@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharp/manager/daemon/server.h"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <utility>
 
 namespace sluice::manager {
 namespace {
 
-using transport::FileDescriptor;
+// Peers' ids start at 1.
+constexpr uint64_t kListenerTag = 0;
 
-// Tags of epoll events; peers' ids start at 1.
-constexpr uint64_t kListenerTag = ~uint64_t{0};
-constexpr uint64_t kWakeTag = ~uint64_t{0} - 1;
-
-constexpr int kEventsPerWait = 64;
 constexpr auto kTick = std::chrono::milliseconds(100);
 // Connections are also looked at without being asked: a peer may have gone in silence.
 constexpr auto kSweep = std::chrono::seconds(1);
@@ -37,54 +27,34 @@ Result<std::unique_ptr<ManagerServer>> ManagerServer::open(transport::Context& c
   listen.secret = false;
   auto listener = transport::Listener::open(context, listen);
   if (!listener) return fail(std::move(listener).error());
-  FileDescriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) return fail_errno(errno, "creating an epoll instance");
-  FileDescriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake) return fail_errno(errno, "creating an eventfd");
+  auto poll = transport::EventPoll::open();
+  if (!poll) return fail(std::move(poll).error());
   std::unique_ptr<ManagerServer> server(
-      new ManagerServer(context, std::move(*listener), std::move(epoll), std::move(wake)));
+      new ManagerServer(context, std::move(*listener), std::move(*poll)));
   options.manager.address = transport::text_of(server->address());
   Outbox& outbox = *server;
   server->manager_ =
       std::make_unique<Manager>(context.logger(), std::move(options.manager), std::move(fabric),
                                 std::move(*store), outbox, Clock::now());
-  SLUICE_RETURN_IF_ERROR(server->watch(server->listener_->event_fd(), kListenerTag));
-  SLUICE_RETURN_IF_ERROR(server->watch(server->wake_.get(), kWakeTag));
+  SLUICE_RETURN_IF_ERROR(server->poll_.add(server->listener_->event_fd(), kListenerTag));
   return server;
 }
 
 ManagerServer::ManagerServer(transport::Context& context,
-                             std::unique_ptr<transport::Listener> listener, FileDescriptor epoll,
-                             FileDescriptor wake_fd)
+                             std::unique_ptr<transport::Listener> listener,
+                             transport::EventPoll poll)
     : logger_(context.logger()),
       listener_(std::move(listener)),
-      epoll_(std::move(epoll)),
-      wake_(std::move(wake_fd)),
-      gate_([this] { wake(); }) {}
+      poll_(std::move(poll)),
+      gate_([this] { poll_.wake(); }) {}
 
 ManagerServer::~ManagerServer() {
   gate_.close();
 }
 
-Status ManagerServer::watch(int fd, uint64_t tag) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = tag;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    return fail_errno(errno, "watching a connection");
-  }
-  return {};
-}
-
 void ManagerServer::stop() {
   stopping_.store(true, std::memory_order_release);
-  wake();
-}
-
-void ManagerServer::wake() {
-  const uint64_t one = 1;
-  // Async-signal-safe; a full counter wakes just as well.
-  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+  poll_.wake();
 }
 
 Status ManagerServer::accept_all() {
@@ -100,7 +70,7 @@ Status ManagerServer::accept_all() {
       continue;
     }
     const PeerId peer = next_peer_++;
-    SLUICE_RETURN_IF_ERROR(watch((*connection)->event_fd(), peer));
+    SLUICE_RETURN_IF_ERROR(poll_.add((*connection)->event_fd(), peer));
     Session::Owner& owner = *this;
     sessions_.emplace(peer, std::make_unique<Session>(peer, std::move(*connection), owner));
     activate(peer);
@@ -108,16 +78,11 @@ Status ManagerServer::accept_all() {
 }
 
 Status ManagerServer::wait(int timeout_ms) {
-  std::array<epoll_event, kEventsPerWait> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerWait, timeout_ms);
-  if (count < 0) return errno == EINTR ? Status() : fail_errno(errno, "waiting for events");
-  for (int at = 0; at < count; ++at) {
-    const uint64_t tag = events[static_cast<size_t>(at)].data.u64;
+  const auto ready = poll_.wait(timeout_ms);
+  if (!ready) return fail(ready.error());
+  for (const uint64_t tag : *ready) {
     if (tag == kListenerTag) {
       SLUICE_RETURN_IF_ERROR(accept_all());
-    } else if (tag == kWakeTag) {
-      uint64_t wakes = 0;
-      [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &wakes, sizeof wakes);
     } else {
       activate(tag);
     }

@@ -19,7 +19,7 @@
 #include "sharp/manager/daemon/manager.h"
 #include "sharp/manager/daemon/session.h"
 #include "transport/endpoint.h"
-#include "transport/file_descriptor.h"
+#include "transport/event_poll.h"
 
 namespace sluice::manager {
 
@@ -43,10 +43,8 @@ class ManagerServer final : private Outbox, private Session::Owner {
 
  private:
   ManagerServer(transport::Context& context, std::unique_ptr<transport::Listener> listener,
-                transport::FileDescriptor epoll, transport::FileDescriptor wake);
+                transport::EventPoll poll);
 
-  void wake();
-  Status watch(int fd, uint64_t tag);
   Status accept_all();
   Status wait(int timeout_ms);
   void drive_active();
@@ -61,8 +59,7 @@ class ManagerServer final : private Outbox, private Session::Owner {
 
   const Logger logger_;
   std::unique_ptr<transport::Listener> listener_;
-  transport::FileDescriptor epoll_;
-  transport::FileDescriptor wake_;
+  transport::EventPoll poll_;
   std::atomic<bool> stopping_{false};
   ControlQueue gate_;
   std::unique_ptr<Manager> manager_;
