@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <CLI/CLI.hpp>
-
-#include "base/parameter_value.h"
 #include "base/version.h"
 #include "sharp/agg/daemon/manager_options.h"
+#include "sharp/daemon/command_line.h"
 #include "transport/socket_options.h"
 
 namespace sluice::sharp {
@@ -34,12 +32,7 @@ Result<int64_t> number(const char* option, const std::string& text, ParameterTyp
   info.minimum = minimum;
   info.maximum = maximum;
   info.choices = type == ParameterType::duration ? "off" : "";
-  const auto value = parse_value(info, text);
-  if (!value) {
-    return fail(ErrorKind::invalid_usage, format_text("%s %s: %s is expected", option, text.c_str(),
-                                                      accepted_values(info).c_str()));
-  }
-  return value->number;
+  return number_of(option, text, info);
 }
 
 Result<Duration> duration(const char* option, const std::string& text) {
@@ -145,15 +138,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   manager.declare(app);
   add_fault_options(app, limits.faults);
   app.set_version_flag("--version", format_text("sluice-agg %s (%s)", kVersion, kGitId));
-  try {  // CLI11 reports by exceptions; they end here
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return CommandLine{std::nullopt, app.help()};
-  } catch (const CLI::CallForVersion& version) {
-    return CommandLine{std::nullopt, std::string(version.what()) + "\n"};
-  } catch (const CLI::Error& error) {
-    return fail(ErrorKind::invalid_usage, error.what());
-  }
+  auto text = parse(app, argc, argv);
+  if (!text) return fail(std::move(text).error());
+  if (*text) return CommandLine{std::nullopt, **text};
   SLUICE_RETURN_IF_ERROR(interpret(texts, options));
   auto registration = manager.interpret();
   if (!registration) return fail(registration.error());

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharp/manager/daemon/options.h"
 
-#include <CLI/CLI.hpp>
-
-#include "base/parameter_value.h"
 #include "base/version.h"
+#include "sharp/daemon/command_line.h"
 
 namespace sluice::manager {
 namespace {
@@ -23,12 +21,9 @@ Result<Duration> duration(const char* option, const std::string& text, int64_t l
   info.minimum = least;
   info.maximum = kDay;
   info.choices = "";
-  const auto value = parse_value(info, text);
-  if (!value) {
-    return fail(ErrorKind::invalid_usage, format_text("%s %s: %s is expected", option, text.c_str(),
-                                                      accepted_values(info).c_str()));
-  }
-  return std::chrono::milliseconds(value->number);
+  const auto milliseconds = sharp::number_of(option, text, info);
+  if (!milliseconds) return fail(milliseconds.error());
+  return std::chrono::milliseconds(*milliseconds);
 }
 
 Status interpret(const Texts& texts, DaemonOptions& options) {
@@ -78,15 +73,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   Texts texts;
   DaemonOptions options;
   declare(app, texts, options);
-  try {  // CLI11 reports by exceptions; they end here
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return CommandLine{std::nullopt, app.help()};
-  } catch (const CLI::CallForVersion& version) {
-    return CommandLine{std::nullopt, std::string(version.what()) + "\n"};
-  } catch (const CLI::Error& error) {
-    return fail(ErrorKind::invalid_usage, error.what());
-  }
+  auto text = sharp::parse(app, argc, argv);
+  if (!text) return fail(std::move(text).error());
+  if (*text) return CommandLine{std::nullopt, **text};
   SLUICE_RETURN_IF_ERROR(interpret(texts, options));
   return CommandLine{options, ""};
 }
