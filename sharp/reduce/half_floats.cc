@@ -14,10 +14,27 @@ HWY_BEFORE_NAMESPACE();
 namespace sluice::sharp::HWY_NAMESPACE {
 namespace {
 
-// The upper half of a fp32.
-struct Bfloat16 : EvenAndOdd {
+// Two elements to a word, widened and narrowed by `Element` a word's vector at a time.
+template <class Element>
+struct TwoInAWord : EvenAndOdd {
   static constexpr size_t kElementSize = 2;
 
+  static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
+                              FloatVector& d) {
+    const Words words;
+    Element::widen(load_vector(words, from), a, b);
+    Element::widen(load_vector(words, from + hn::Lanes(words) * sizeof(uint32_t)), c, d);
+  }
+  static HWY_INLINE void store(FloatVector a, FloatVector b, FloatVector c, FloatVector d,
+                               const Target& to) {
+    const Words words;
+    to.put(words, Element::narrow(a, b), 0);
+    to.put(words, Element::narrow(c, d), hn::Lanes(words) * sizeof(uint32_t));
+  }
+};
+
+// The upper half of a fp32.
+struct Bfloat16 : TwoInAWord<Bfloat16> {
   static HWY_INLINE void widen(WordVector lanes, FloatVector& even, FloatVector& odd) {
     const Floats floats;
     even = hn::BitCast(floats, hn::ShiftLeft<16>(lanes));
@@ -42,19 +59,6 @@ struct Bfloat16 : EvenAndOdd {
   static HWY_INLINE WordVector narrow(FloatVector even, FloatVector odd) {
     return hn::Or(hn::ShiftRight<16>(round(even)),
                   hn::And(round(odd), hn::Set(Words(), 0xffff0000u)));
-  }
-
-  static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
-                              FloatVector& d) {
-    const Words words;
-    widen(load_vector(words, from), a, b);
-    widen(load_vector(words, from + hn::Lanes(words) * sizeof(uint32_t)), c, d);
-  }
-  static HWY_INLINE void store(FloatVector a, FloatVector b, FloatVector c, FloatVector d,
-                               const Target& to) {
-    const Words words;
-    to.put(words, narrow(a, b), 0);
-    to.put(words, narrow(c, d), hn::Lanes(words) * sizeof(uint32_t));
   }
 };
 
@@ -95,8 +99,7 @@ struct Float16 : InOrder {
 
 #else
 
-struct Float16 : EvenAndOdd {
-  static constexpr size_t kElementSize = 2;
+struct Float16 : TwoInAWord<Float16> {
   using Format = SmallFloat<5, 10, 0x7c00, 0x7c00>;
 
   static HWY_INLINE void widen(WordVector lanes, FloatVector& even, FloatVector& odd) {
@@ -105,19 +108,6 @@ struct Float16 : EvenAndOdd {
   }
   static HWY_INLINE WordVector narrow(FloatVector even, FloatVector odd) {
     return hn::Or(Format::round(even), hn::ShiftLeft<16>(Format::round(odd)));
-  }
-
-  static HWY_INLINE void load(const uint8_t* from, FloatVector& a, FloatVector& b, FloatVector& c,
-                              FloatVector& d) {
-    const Words words;
-    widen(load_vector(words, from), a, b);
-    widen(load_vector(words, from + hn::Lanes(words) * sizeof(uint32_t)), c, d);
-  }
-  static HWY_INLINE void store(FloatVector a, FloatVector b, FloatVector c, FloatVector d,
-                               const Target& to) {
-    const Words words;
-    to.put(words, narrow(a, b), 0);
-    to.put(words, narrow(c, d), hn::Lanes(words) * sizeof(uint32_t));
   }
 };
 

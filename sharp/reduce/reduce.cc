@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
 #include "sharp/reduce/kernels.h"
 
@@ -89,14 +88,6 @@ void reduce(DataType type, ReduceOperator reduce_operator, void* out, Form out_f
                                     [out](const ReduceInput& input) { return input.data == out; });
   const bool bypass_cache = !in_place && elements * size >= least_bypassing();
   run_kernel({type, reduce_operator, out, out_form, inputs, elements, bypass_cache});
-}
-
-void reduce(DataType type, ReduceOperator reduce_operator, void* out, const void* const* inputs,
-            int input_count, size_t elements) {
-  std::vector<ReduceInput> all;
-  all.reserve(static_cast<size_t>(input_count));
-  for (int at = 0; at < input_count; ++at) all.push_back({inputs[at], Form::element});
-  reduce(type, reduce_operator, out, Form::element, all, elements);
 }
 
 }  // namespace sluice::sharp

@@ -40,8 +40,4 @@ bool can_reduce(DataType type, ReduceOperator reduce_operator);
 void reduce(DataType type, ReduceOperator reduce_operator, void* out, Form out_form,
             std::span<const ReduceInput> inputs, size_t elements);
 
-// All of them elements.
-void reduce(DataType type, ReduceOperator reduce_operator, void* out, const void* const* inputs,
-            int input_count, size_t elements);
-
 }  // namespace sluice::sharp

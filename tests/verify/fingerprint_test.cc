@@ -95,13 +95,12 @@ Reduction reduce_tree(DataType type, ReduceOperator reduce_operator, uint64_t se
   while (level.size() > 1) {
     std::vector<std::vector<std::byte>> above;
     for (size_t first = 0; first < level.size(); first += static_cast<size_t>(fan_in)) {
-      std::vector<const void*> inputs;
+      std::vector<ReduceInput> inputs;
       for (size_t at = first; at < level.size() && at < first + static_cast<size_t>(fan_in); ++at) {
-        inputs.push_back(level[at].data());
+        inputs.push_back({level[at].data(), Form::element});
       }
       std::vector<std::byte> reduced(level[first].size());
-      reduce(type, reduce_operator, reduced.data(), inputs.data(), static_cast<int>(inputs.size()),
-             kElements);
+      reduce(type, reduce_operator, reduced.data(), Form::element, inputs, kElements);
       above.push_back(std::move(reduced));
     }
     level = std::move(above);
