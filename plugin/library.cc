@@ -80,6 +80,14 @@ std::vector<std::shared_ptr<ListenComm>> take_listens_locked(Predicate belongs) 
   return taken;
 }
 
+// Whether a CollNet context is `such`.
+template <typename Predicate>
+bool has_collnet_locked(Predicate such) {
+  return state != nullptr && std::ranges::any_of(state->contexts, [&](const auto& context) {
+           return context->arguments().role == Role::collnet && such(*context);
+         });
+}
+
 Result<std::shared_ptr<CommunicatorContext>> open_locked(State& current,
                                                          const InitArguments& arguments) {
   const Logger logger = logger_for(arguments.log_callback);
@@ -177,17 +185,13 @@ Status close_context(const void* pointer) {
 
 bool collnet_is_on() {
   const std::lock_guard lock(state_mutex);
-  return state != nullptr && std::ranges::any_of(state->contexts, [](const auto& context) {
-           return context->arguments().role == Role::collnet;
-         });
+  return has_collnet_locked([](const CommunicatorContext&) { return true; });
 }
 
 bool collnet_uses_libsharp() {
   const std::lock_guard lock(state_mutex);
-  return state != nullptr && std::ranges::any_of(state->contexts, [](const auto& context) {
-           return context->arguments().role == Role::collnet &&
-                  uses_libsharp(context->configuration());
-         });
+  return has_collnet_locked(
+      [](const CommunicatorContext& context) { return uses_libsharp(context.configuration()); });
 }
 
 std::shared_ptr<const DeviceList> devices() {

@@ -26,7 +26,7 @@ Result<std::unique_ptr<sharp::Client>> open_libsharp(
     sharp::Rendezvous& rendezvous) {
   auto settings = sharp::libsharp::read_environment(
       [](const char* name) { return std::getenv(name); }, context.logger());
-  settings.library = context.configuration().text(Parameter::sluice_sharp_library);
+  settings.sharp_library = context.configuration().text(Parameter::sluice_sharp_library);
   settings.connect_timeout = context.client_settings()->connect_timeout;
   auto client = sharp::libsharp::connect(context.transport(), settings, handles, rank, rendezvous);
   if (!client) return fail(std::move(client).error());

@@ -32,7 +32,7 @@ Result<std::shared_ptr<const Library>> load(const Settings& settings, int ranks)
                             settings.group_size_threshold));
   }
   prepare_environment(settings);
-  return Library::open(settings.library);
+  return Library::open(settings.sharp_library);
 }
 
 // The job's number is rank 0's.

@@ -15,7 +15,7 @@ constexpr auto kLookInterval = std::chrono::milliseconds(5);
 
 std::string describe(Session& session) {
   return format_text("on: %d ranks, SHARP by %s", session.out_of_band().ranks(),
-                     session.library().path().c_str());
+                     session.sharp_library().path().c_str());
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void LibsharpClient::give_back(Posted& posted) {
 
 Result<Operation*> LibsharpClient::post(Posted& posted, int status) {
   if (status != SHARP_COLL_SUCCESS) {
-    return fail_for_good(call_error(session_->library(), posted.what, status));
+    return fail_for_good(call_error(session_->sharp_library(), posted.what, status));
   }
   return reinterpret_cast<Operation*>(&posted);
 }
@@ -112,8 +112,8 @@ Result<Operation*> LibsharpClient::allreduce(const AllreduceArguments& arguments
   int status = SHARP_COLL_SUCCESS;
   if (arguments.count > 0) {
     auto spec = spec_of(arguments);
-    status =
-        session_->library().functions().allreduce(session_->group(), &spec, &(*posted)->request);
+    status = session_->sharp_library().functions().allreduce(session_->group(), &spec,
+                                                             &(*posted)->request);
   }
   return post(**posted, status);
 }
@@ -137,8 +137,8 @@ Result<Operation*> LibsharpClient::allgather(const AllgatherArguments& arguments
     gathered.region = posted.copy_region.get();
   }
   auto spec = spec_of(arguments, gathered);
-  return post(posted,
-              session_->library().functions().allgather(session_->group(), &spec, &posted.request));
+  return post(posted, session_->sharp_library().functions().allgather(session_->group(), &spec,
+                                                                      &posted.request));
 }
 
 Result<Operation*> LibsharpClient::reduce_scatter(const ReduceScatterArguments& arguments) {
@@ -165,8 +165,8 @@ Result<Operation*> LibsharpClient::reduce_scatter(const ReduceScatterArguments& 
     window.region = posted.copy_region.get();
   }
   auto spec = spec_of(arguments, window);
-  return post(posted, session_->library().functions().reduce_scatter(session_->group(), &spec,
-                                                                     &posted.request));
+  return post(posted, session_->sharp_library().functions().reduce_scatter(session_->group(), &spec,
+                                                                           &posted.request));
 }
 
 Result<bool> LibsharpClient::test(Operation& operation, size_t* bytes) {
@@ -176,7 +176,8 @@ Result<bool> LibsharpClient::test(Operation& operation, size_t* bytes) {
     return fail(ErrorKind::invalid_usage, "test of a SHARP operation that is done already");
   }
   // libsharp makes progress in its test; no other call of it is needed.
-  if (posted.request != nullptr && session_->library().functions().test(posted.request) == 0) {
+  if (posted.request != nullptr &&
+      session_->sharp_library().functions().test(posted.request) == 0) {
     SLUICE_RETURN_IF_ERROR(look_around());
     return false;
   }
@@ -187,9 +188,10 @@ Result<bool> LibsharpClient::finish(Posted& posted, size_t* bytes) {
   if (posted.request != nullptr) {
     // Complete, so this returns at once; only it tells whether the operation succeeded. It frees
     // the request.
-    const int status = session_->library().functions().wait(std::exchange(posted.request, nullptr));
+    const int status =
+        session_->sharp_library().functions().wait(std::exchange(posted.request, nullptr));
     if (status != SHARP_COLL_SUCCESS) {
-      return fail_for_good(call_error(session_->library(), posted.what, status));
+      return fail_for_good(call_error(session_->sharp_library(), posted.what, status));
     }
   }
   size_t at = 0;

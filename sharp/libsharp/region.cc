@@ -9,7 +9,7 @@ Result<std::unique_ptr<transport::MemoryRegion>> Region::create(std::shared_ptr<
                                                                 void* data, size_t size,
                                                                 transport::MemoryType type,
                                                                 const DmaBuffer* dma_buffer) {
-  const Functions& functions = session->library().functions();
+  const Functions& functions = session->sharp_library().functions();
   if (data == nullptr || size == 0) {
     return fail(ErrorKind::invalid_argument,
                 format_text("registration of %zu bytes at %p with SHARP", size, data));
@@ -27,13 +27,14 @@ Result<std::unique_ptr<transport::MemoryRegion>> Region::create(std::shared_ptr<
     parameters.dmabuf_offset = dma_buffer->offset;
     status = functions.reg_mr_v2(session->context(), data, size, &parameters, &handle);
   }
-  if (status < 0) return fail(call_error(session->library(), "registration of memory", status));
+  if (status < 0)
+    return fail(call_error(session->sharp_library(), "registration of memory", status));
   return std::unique_ptr<transport::MemoryRegion>(
       new Region(std::move(session), data, size, type, handle));
 }
 
 Region::~Region() {
-  session_->library().functions().dereg_mr(session_->context(), handle_);
+  session_->sharp_library().functions().dereg_mr(session_->context(), handle_);
 }
 
 }  // namespace sluice::sharp::libsharp

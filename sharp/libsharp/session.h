@@ -36,7 +36,7 @@ class Session {
   // What this rank's switches and library can do, less what the settings forbid.
   Result<Capabilities> capabilities(const Settings& settings) const;
 
-  const Library& library() const { return *library_; }
+  const Library& sharp_library() const { return *library_; }
   OutOfBand& out_of_band() { return *out_of_band_; }
   sharp_coll_context* context() { return context_; }
   sharp_coll_comm* group() { return group_; }

@@ -14,8 +14,8 @@ namespace sluice::sharp::libsharp {
 
 struct Settings {
   // Of the plugin.
-  std::string library;  // file of libsharp_coll; empty: searched for
-  std::string device;   // NCCL's name of an InfiniBand device; empty: the library chooses
+  std::string sharp_library;  // file of libsharp_coll; empty: searched for
+  std::string device;         // NCCL's name of an InfiniBand device; empty: the library chooses
   Duration connect_timeout = std::chrono::seconds(30);  // for meeting, and again for setting up
 
   // Of the environment.

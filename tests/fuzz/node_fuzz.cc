@@ -12,18 +12,6 @@ namespace {
 
 using namespace sluice;  // NOLINT: a program of its own
 
-class ReadyConnector final : public transport::Connector {
- public:
-  explicit ReadyConnector(std::unique_ptr<transport::Connection> connection)
-      : connection_(std::move(connection)) {}
-  Result<std::unique_ptr<transport::Connection>> progress() override {
-    return std::move(connection_);
-  }
-
- private:
-  std::unique_ptr<transport::Connection> connection_;
-};
-
 // Whoever is dialled is hostile; the last few of them are driven.
 class HostileDialer final : public sharp::ParentDialer {
  public:
@@ -32,7 +20,7 @@ class HostileDialer final : public sharp::ParentDialer {
     if (parents.size() == 4) parents.erase(parents.begin());
     parents.push_back(std::make_unique<fuzz::HostilePeer>(std::move(pair.second), uint16_t{1},
                                                           uint16_t{0}, false));
-    return std::make_unique<ReadyConnector>(std::move(pair.first));
+    return std::make_unique<sharp::testing::MemoryConnector>(std::move(pair.first));
   }
 
   std::vector<std::unique_ptr<fuzz::HostilePeer>> parents;

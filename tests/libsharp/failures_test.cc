@@ -69,7 +69,7 @@ TEST_P(RefusalBy, TheUser) {
 TEST_P(RefusalBy, AMissingLibrary) {
   team.run([](Member& me) {
     Settings settings = stand_in_settings();
-    if (me.rank == GetParam()) settings.library = "libsharp_coll_of_nobody.so";
+    if (me.rank == GetParam()) settings.sharp_library = "libsharp_coll_of_nobody.so";
     expect_refusal(me, settings);
   });
   EXPECT_THAT(team.common_sentence(), StartsWith(rank()));

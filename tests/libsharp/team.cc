@@ -55,7 +55,7 @@ void Member::meet() {
 
 Settings stand_in_settings() {
   Settings settings;
-  settings.library = SLUICE_STAND_IN_LIBRARY;
+  settings.sharp_library = SLUICE_STAND_IN_LIBRARY;
   return settings;
 }
 

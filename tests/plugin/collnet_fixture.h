@@ -28,7 +28,7 @@ class Rank {
   Rank& operator=(const Rank&) = delete;
 
   CollNetTable& table() { return *table_; }
-  const PluginLibrary& library() { return library_; }
+  const PluginLibrary& plugin_library() { return library_; }
   void* comm() { return comm_; }
 
   ncclResult_t init(uint64_t communicator) {

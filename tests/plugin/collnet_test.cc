@@ -105,7 +105,7 @@ TEST_P(CollNet, DevicesAreThoseOfNet) {
   int count = -1;
   EXPECT_EQ(rank.table().devices(&count), ncclSuccess);
   EXPECT_EQ(count, 1);
-  EXPECT_TRUE(rank.table().has_properties_of_net(rank.library()));
+  EXPECT_TRUE(rank.table().has_properties_of_net(rank.plugin_library()));
 }
 
 TEST_P(CollNet, SupportsWhatItCanDo) {

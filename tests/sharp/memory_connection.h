@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "transport/endpoint.h"
 #include "transport/transport.h"
 
 namespace sluice::sharp::testing {
@@ -37,5 +38,19 @@ struct MemoryPair {
 
 // `from_first` is what happens to what the first side posts.
 MemoryPair make_memory_pair(const Mischief& from_first = {}, const Mischief& from_second = {});
+
+// A connector that is there at once; null: refused.
+class MemoryConnector final : public transport::Connector {
+ public:
+  explicit MemoryConnector(std::unique_ptr<transport::Connection> connection)
+      : connection_(std::move(connection)) {}
+  Result<std::unique_ptr<transport::Connection>> progress() override {
+    if (connection_ == nullptr) return fail(ErrorKind::remote, "connection refused");
+    return std::move(connection_);
+  }
+
+ private:
+  std::unique_ptr<transport::Connection> connection_;
+};
 
 }  // namespace sluice::sharp::testing

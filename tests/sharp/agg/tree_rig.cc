@@ -14,20 +14,6 @@
 namespace sluice::sharp::testing {
 namespace {
 
-// A connector that is there at once.
-class MemoryConnector final : public transport::Connector {
- public:
-  explicit MemoryConnector(std::unique_ptr<transport::Connection> connection)
-      : connection_(std::move(connection)) {}
-  Result<std::unique_ptr<transport::Connection>> progress() override {
-    if (connection_ == nullptr) return fail(ErrorKind::remote, "connection refused");
-    return std::move(connection_);
-  }
-
- private:
-  std::unique_ptr<transport::Connection> connection_;
-};
-
 std::string name_of_node(size_t node) {
   return format_text("n%zu:1", node);
 }
